@@ -18,6 +18,7 @@ commands:
   fairness      point selects of four clients beside a greedy session of each kind   [--kinds a,b] [--seconds 10] [--rounds 3]
   kill          from KILL QUERY to the error, for statements that work at something long: joins, sorts, ALTER TABLE, locks   [--kinds a,b] [--rounds 3]
   large         statements that change many rows in one transaction: documents flattened under a full-text index, REPLACE of a million rows; time and memory   [--documents 18801] [--count 1000000]
+  literals      queries of the full planner whose literals differ each time, with and without kept plans   [--count 1000]
   background    statements run directly, and queued with async.queue and done by as many workers   [--count 10000] [--threads 8] [--rounds 3]
   profile       what a statement costs, as text: system calls, context switches, CPU, where it goes; --profile profiling has names
                 [--workloads a,b] [--threads 4,64] [--seconds 10] [--rows 1000000]
@@ -26,18 +27,19 @@ commands:
   accounts      point selects while accounts and global variables change   [--threads 4] [--seconds 10] [--rounds 3]
   instruments   point selects with the performance schema on and off   [--threads 4] [--seconds 3] [--rounds 30]
   history       how soon views of sys_history answer over as many snapshots as a week has: collected from a server at work, and made of five busy tables   [--rounds 3]
+  (two builds of Squall beside each other: bench/before.py)
   footprint     start-up time, idle memory, size of the stripped binary
 
 options of all: --profile release|debug, --record (append to bench/results/), --data DIR (generated files, default /tmp/squall-bench)
 """
 import argparse, os, pathlib, re, resource, signal, statistics, subprocess, sys, time
-import accounts, background, connections, definitions, endurance, history, instructions, instruments, kill, large, partitions, profile, ssb
+import accounts, background, connections, definitions, endurance, history, instructions, instruments, kill, large, literals, partitions, profile, ssb
 from peers import MariaDB, Squall, commit, machine, record
 
 WORKLOADS = ["oltp_point_select", "oltp_point_select:text", "oltp_read_only", "oltp_write_only", "oltp_read_write", "oltp_insert", "oltp_update_index", "oltp_update_non_index", "oltp_delete", "bulk_insert", "select_one"]
 HERE = pathlib.Path(__file__).resolve().parent
 # What commands take instead of the defaults of all.
-OWN_DEFAULTS = {"instruments": {"threads": "4", "seconds": 3, "rounds": 30}, "large": {"count": 1000000}}
+OWN_DEFAULTS = {"instruments": {"threads": "4", "seconds": 3, "rounds": 30}, "large": {"count": 1000000}, "literals": {"count": 1000}}
 # Columns of the table that have a value for each server.
 WIDTHS = {"p99_ms": "10.2f", "cpu_us": "9.1f", "client_us": "9.1f", "resident_mib": "7.0f", "conflicts": "11.0f"}
 
@@ -438,6 +440,16 @@ def run_kill(a):
     return 0
 
 
+def run_literals(a):
+    (ours, unkept), (theirs, _) = (literals.run(server, a.count) for server in (Squall(a.profile), MariaDB()))
+    print(f"{'microseconds':64}{'squall':>8}{'unkept':>8}{'mariadb':>9}{'ratio':>8}")
+    for name, time in ours.items():
+        print(f"{name:64}{time:8}{unkept[name]:8}{theirs[name]:9}{time / theirs[name]:8.2f}")
+        if a.record:
+            record("plans-for-other-literals", {"measure": f"{name}, µs", "squall": time, "before": unkept[name], "peer": {"mariadb": theirs[name]}, "note": f"bench/run.py literals, {a.profile} build, one connection, medians of {a.count}; before: plan_cache_size = 0"})
+    return 0
+
+
 def run_large(a):
     path = pathlib.Path(a.data) / f"documents-{a.documents}.tsv"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -495,7 +507,7 @@ def run_background(a):
 
 
 def main():
-    commands = {"background": run_background, "connections": run_connections, "definitions": run_definitions, "partitions": run_partitions, "fairness": run_fairness, "endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "fastbit": run_fastbit, "compare": run_compare, "logs": run_logs, "footprint": run_footprint, "profile": run_profile, "instructions": run_instructions, "scaling": run_scaling, "accounts": run_accounts, "instruments": run_instruments, "kill": run_kill, "large": run_large, "history": run_history}
+    commands = {"background": run_background, "connections": run_connections, "definitions": run_definitions, "partitions": run_partitions, "fairness": run_fairness, "endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "fastbit": run_fastbit, "compare": run_compare, "logs": run_logs, "footprint": run_footprint, "profile": run_profile, "instructions": run_instructions, "scaling": run_scaling, "accounts": run_accounts, "instruments": run_instruments, "kill": run_kill, "large": run_large, "literals": run_literals, "history": run_history}
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("command", choices=commands)
     p.add_argument("--profile", default="release", choices=["release", "profiling", "debug"])
@@ -512,4 +524,5 @@ def main():
     sys.exit(commands[a.command](a))
 
 
-main()
+if __name__ == "__main__":
+    main()

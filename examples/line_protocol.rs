@@ -14,7 +14,7 @@
 //! OK 0
 //! SELECT 1, 'a'
 //! 1⇥a
-//! OK 1                 so many rows
+//! OK 1                 this many rows
 //! ```
 
 use bytes::Bytes;
@@ -123,10 +123,12 @@ impl Lines {
         Ok(())
     }
 
-    fn follow(&self) {
-        if let Err(error) = self.follow_variables() {
-            error_log().write(Severity::Error, &format!("the line protocol: {error}"));
-        }
+    fn follow(&self) -> SqlResult<()> {
+        self.follow_variables().map_err(|error| {
+            let message = format!("the line protocol: {error}");
+            error_log().write(Severity::Error, &message);
+            SqlError::with_message(ErrorCode::WrongValueForVar, message)
+        })
     }
 }
 
@@ -149,11 +151,12 @@ impl Module for Lines {
 
     fn front_end_started(&self, listeners: &Listeners) {
         let _first = self.listeners.set(listeners.clone());
-        self.follow();
+        // The error log has it.
+        let _followed = self.follow();
     }
 
-    fn variables_changed(&self) {
-        self.follow();
+    fn variables_changed(&self) -> SqlResult<()> {
+        self.follow()
     }
 
     fn status(&self) -> Vec<(&'static str, u64)> {
@@ -232,7 +235,7 @@ async fn serve(database: &Database, client: Client) -> io::Result<()> {
     client.neighbour.set_connection_id(session.connection_id());
     let end = answer_lines(&client, &mut *session, &mut stream).await;
     if end.is_err() {
-        database.connection_aborted();
+        database.connection_aborted(session.connection_id());
     }
     match end? {
         Some(error) => stream.say_goodbye(&error).await,

@@ -159,7 +159,7 @@ export async function rows(sql: string, options: Options = {}): Promise<Result> 
   return answer.results[0] ?? { columns: [], rows: [] };
 }
 
-/** The first result set in another form, whole: `text/csv`, `application/x-ndjson`, `application/vnd.apache.arrow.stream`. */
+/** The first result set in another form, whole: `text/csv`, `application/x-ndjson`, `application/vnd.apache.arrow.stream`, `application/vnd.apache.parquet`. */
 export async function exported(sql: string, accepted: string, options: Options = {}): Promise<Blob> {
   const response = await post(sql, accepted, options);
   return new Blob([await response.blob()], { type: accepted });

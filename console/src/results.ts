@@ -163,6 +163,7 @@ export class Results {
         whole("CSV, all rows", "text/csv", "csv"),
         whole("NDJSON, all rows", "application/x-ndjson", "ndjson"),
         whole("Arrow, all rows", "application/vnd.apache.arrow.stream", "arrows"),
+        whole("Parquet, all rows", "application/vnd.apache.parquet", "parquet"),
       ),
     );
     menu.addEventListener("keydown", (event) => {

@@ -198,6 +198,7 @@ describe("the console", { skip }, () => {
     assert.equal(JSON.parse(await get("JSON"))[1].name, "Linus Lindqvist");
     assert.match(await get("CSV, all rows"), /^id,name\r?\n1,Grace Okafor/);
     assert.deepEqual(JSON.parse((await get("NDJSON, all rows")).split("\n")[0]), { id: 1, name: "Grace Okafor" });
+    if (!server.isMock) assert.match(await get("Parquet, all rows"), /^PAR1.*PAR1$/s);
   });
 
   test("everything is done by keyboard", async () => {

@@ -32,7 +32,7 @@ pub fn once(target: &Target, bytes: &[u8]) -> Result<(), String> {
 /// If an input takes too much memory or time.
 pub fn run(options: &Options) -> Result<(), String> {
     let [target] = options.targets.as_slice() else { return Err("one target, please".to_owned()) };
-    let running = std::env::var_os(RUNNING).ok_or("nobody looks after this process")?;
+    let running = std::env::var_os(RUNNING).ok_or("no parent process watches this one")?;
     let running = File::create(running).map_err(|error| error.to_string())?;
     let mut coverage = Coverage::default();
     let mut run_one = |input: &[u8]| -> Result<bool, String> {

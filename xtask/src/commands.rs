@@ -42,8 +42,15 @@ pub fn check(root: &Path) -> Result<(), String> {
     test(root, &[])?;
     console(root)?;
     frames()?;
-    release_flags(root)?;
-    fuzz(root, &["--seconds".to_owned(), "20".to_owned()])
+    release_flags_build(root)?;
+    fuzz_build(root)?;
+    // The scripts run one after the other on one server, so a processor is left for the fuzz targets.
+    std::thread::scope(|scope| {
+        let fuzz = scope.spawn(|| fuzz_run(root, &["--seconds".to_owned(), "20".to_owned()]));
+        let scripts = release_flags_run(root);
+        let fuzz = fuzz.join().map_err(|_| "the thread of the fuzz targets panicked".to_owned());
+        scripts.and(fuzz?)
+    })
 }
 
 /// Checks the console: its types, that the committed bundle is that of the source, and the page in a browser, with the server that the
@@ -71,8 +78,28 @@ pub fn frames() -> Result<(), String> {
 }
 
 /// Runs the golden scripts on a server without overflow checks and debug assertions, as the release profile has it: what is an error of
-/// the tests may be a wrong answer there. Only the workspace's crates are built anew: docs/decisions/0040-how-scripts-are-run.md.
+/// the tests may be a wrong answer there. Only the workspace's crates are built again: docs/decisions/0040-how-scripts-are-run.md.
 pub fn release_flags(root: &Path) -> Result<(), String> {
+    release_flags_build(root)?;
+    release_flags_run(root)
+}
+
+fn release_flags_build(root: &Path) -> Result<(), String> {
+    let mut cargo = release_flags_test();
+    cargo.push("--no-run");
+    step(root, "cargo", &cargo)
+}
+
+fn release_flags_run(root: &Path) -> Result<(), String> {
+    let mut cargo = release_flags_test();
+    // The other ways are the tests'.
+    cargo.extend(["--", "--skip", "(prepared)", "--skip", "(row by row)", "--skip", "(full planner)"]);
+    // What a script shows may not depend on the scripts before it.
+    step_with(root, "cargo", &cargo, &[("SQUALL_GOLDEN_ORDER", "reverse")])
+}
+
+/// The command that builds and runs the golden scripts with the release profile's flags.
+fn release_flags_test() -> Vec<&'static str> {
     let mut cargo = vec!["test", "--locked", "--workspace", "--test", "golden"];
     for flag in [
         "profile.dev.overflow-checks=false",
@@ -82,20 +109,50 @@ pub fn release_flags(root: &Path) -> Result<(), String> {
     ] {
         cargo.extend(["--config", flag]);
     }
-    // The other ways are the tests'.
-    cargo.extend(["--", "--skip", "(prepared)", "--skip", "(row by row)", "--skip", "(full planner)"]);
-    step(root, "cargo", &cargo)
+    cargo
 }
 
 /// Runs the fuzz targets. Crates of the workspace are built so that they count what of them is run; dependencies are those of the
 /// tests, as long as the whole workspace is what features are chosen for.
 pub fn fuzz(root: &Path, arguments: &[String]) -> Result<(), String> {
+    fuzz_build(root)?;
+    fuzz_run(root, arguments)
+}
+
+fn fuzz_build(root: &Path) -> Result<(), String> {
     let wrapper = root.join("fuzz/instrument.sh").display().to_string();
     let build = ["build", "--locked", "--workspace", "--bin", "squall-fuzz"];
-    step_with(root, "cargo", &build, &[("RUSTC_WORKSPACE_WRAPPER", &wrapper)])?;
+    step_with(root, "cargo", &build, &[("RUSTC_WORKSPACE_WRAPPER", &wrapper)])
+}
+
+fn fuzz_run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let itself = std::env::current_exe().map_err(|error| error.to_string())?;
     let program = itself.with_file_name("squall-fuzz").display().to_string();
     step(root, &program, &arguments.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// Builds what a package has: the program, and in `package/` beside it the manual pages and completions that it writes.
+pub fn package(root: &Path) -> Result<(), String> {
+    step(root, "cargo", &["build", "--release", "--locked", "--package", "squall"])?;
+    let itself = std::env::current_exe().map_err(|error| error.to_string())?;
+    let target = itself.parent().and_then(Path::parent).ok_or("the target directory is not known")?;
+    let (program, package) = (target.join("release/squall"), target.join("release/package"));
+    let program = program.to_string_lossy();
+    step(root, &program, &["man", &package.join("man").to_string_lossy()])?;
+    for (shell, name) in [("bash", "squall"), ("zsh", "_squall"), ("fish", "squall.fish")] {
+        let output = Command::new(&*program).args(["completion", shell]).output();
+        let output = output.map_err(|error| format!("cannot run {program}: {error}"))?;
+        if !output.status.success() {
+            return Err(format!("{program} completion {shell}: {}", String::from_utf8_lossy(&output.stderr)));
+        }
+        let file = package.join(shell).join(name);
+        let folder = file.parent().unwrap_or(&package);
+        std::fs::create_dir_all(folder)
+            .and_then(|()| std::fs::write(&file, &output.stdout))
+            .map_err(|error| format!("{}: {error}", file.display()))?;
+    }
+    eprintln!("{program} and {}", package.display());
+    Ok(())
 }
 
 fn step(root: &Path, program: &str, arguments: &[&str]) -> Result<(), String> {

@@ -1,6 +1,7 @@
 //! Project chores: `cargo xtask test`, `cargo xtask tidy`, `cargo xtask reference`, `cargo xtask check`.
 
 mod commands;
+mod decisions;
 mod document_names;
 mod error_numbers;
 mod frames;
@@ -19,7 +20,7 @@ Usage: cargo xtask <COMMAND>
 Commands:
   test           Runs every test: crates, golden scripts, crash runs and real clients
   tidy           Checks what the compiler does not: crate order, file sizes, scripts that no runner reads, names in
-                 documents, docs/benchmarks.md
+                 documents, pages of decisions, docs/benchmarks.md
   reference      Writes docs/reference anew from the program's lists of functions, variables and errors
   functions      Compares the functions with those of MySQL's manual, and with what COMPATIBILITY.md says of them
   variables      Compares system and status variables with MySQL 8.4's, and with what COMPATIBILITY.md says of them
@@ -27,6 +28,7 @@ Commands:
   release-flags  Runs the golden scripts on a server that has the release profile's flags
   fuzz           Runs the fuzz targets, a minute each: see fuzz/src/main.rs for what may follow
   console        Checks the browser console: its types, its committed bundle, and the page in Chromium
+  package        Builds what a package has: the program, its manual pages and completions
   check          Everything CI runs: format, clippy, tidy, doc builds, tests, fuzz targets
 
 Options of `test`:
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         "release-flags" => commands::release_flags(&root),
         "console" => commands::console(&root),
         "fuzz" => commands::fuzz(&root, &rest),
+        "package" => commands::package(&root),
         "check" => commands::check(&root),
         "" | "help" | "--help" | "-h" => {
             print!("{USAGE}");

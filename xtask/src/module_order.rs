@@ -15,15 +15,11 @@ type ModulePath = Vec<String>;
 /// For each folder the names that its file takes out of modules, with what they stand for.
 type Exports = BTreeMap<ModulePath, BTreeMap<String, ModulePath>>;
 
-/// Circles of modules that there still are: `crate/folder: modules`. A line may lose modules, and no line may be added.
-const REMAINING: &str = include_str!("module_circles.txt");
-
 /// How many names that stand for others may follow each other.
 const EXPORT_STEPS_MAX: usize = 8;
 
-/// Reports each circle of modules that is not among those that remain, and those that are no longer there.
+/// Reports each circle of modules.
 pub fn check(root: &Path, crates: &[&str], findings: &mut Vec<String>) -> Result<(), String> {
-    let mut found: BTreeSet<String> = BTreeSet::new();
     for name in crates {
         let source = root.join("crates").join(name).join("src");
         if !source.exists() {
@@ -31,30 +27,13 @@ pub fn check(root: &Path, crates: &[&str], findings: &mut Vec<String>) -> Result
         }
         for (folder, graph) in graphs(&source)? {
             let folder = std::iter::once((*name).to_string()).chain(folder).collect::<Vec<_>>().join("/");
-            for circle in circles(&graph) {
-                let line = format!("{folder}: {}", circle.iter().cloned().collect::<Vec<_>>().join(" "));
-                if !remains(&line, &folder, &circle)
-                    && let Some(path) = path_of(&graph, &circle)
-                {
-                    let path = path.join(" -> ");
-                    findings.push(format!("crates/{folder}: modules depend on each other in a circle: {path}"));
-                }
-                found.insert(line);
+            for path in circles(&graph).iter().filter_map(|circle| path_of(&graph, circle)) {
+                let path = path.join(" -> ");
+                findings.push(format!("crates/{folder}: modules depend on each other in a circle: {path}"));
             }
         }
     }
-    for line in REMAINING.lines().filter(|line| !line.is_empty() && !line.starts_with('#') && !found.contains(*line)) {
-        findings.push(format!("xtask/src/module_circles.txt: this circle is smaller now, or gone: {line}"));
-    }
     Ok(())
-}
-
-/// Whether a circle is a part of one that remains.
-fn remains(line: &str, folder: &str, circle: &BTreeSet<String>) -> bool {
-    REMAINING.lines().any(|known| {
-        let modules = known.split_once(": ").filter(|(of, _)| *of == folder).map(|(_, modules)| modules);
-        known == line || modules.is_some_and(|modules| circle.iter().all(|name| modules.split(' ').any(|m| m == name)))
-    })
 }
 
 /// The graph of each folder of a crate, by the folder's module.

@@ -38,6 +38,7 @@ const CRATE_ORDER: &[&str] = &[
     "session",
     "fastbit",
     "javascript",
+    "row-json",
     "http-api",
     "modules",
     "server",
@@ -48,10 +49,10 @@ const CRATE_ORDER: &[&str] = &[
 /// Above this many lines a file is two ideas.
 const FILE_LINES_MAX: usize = 800;
 
-/// Functions over 80 lines that say so, with their reason. The number may only become less.
-const LONG_FUNCTIONS: usize = 9;
-/// The attribute of such a function.
-const LONG_FUNCTION: &str = concat!("#[expect(clippy::", "too_many_lines");
+/// The lint that a function over 80 lines would have to be excused from.
+const LONG_FUNCTION: &str = concat!("clippy::", "too_many_lines");
+/// The one file with a function that is: a match with a line for each statement.
+const LONG_MATCH: &str = "crates/parser/src/printer/statement.rs";
 
 /// Runs all checks and reports every finding.
 pub fn run(root: &Path) -> Result<(), String> {
@@ -59,21 +60,17 @@ pub fn run(root: &Path) -> Result<(), String> {
     crate_order(root, &mut findings)?;
     crate::module_order::check(root, CRATE_ORDER, &mut findings)?;
     let mut sources = Vec::new();
-    let mut long_functions = 0;
     collect(&root.join("crates"), "rs", &mut sources)?;
-    collect(&root.join("fuzz/src"), "rs", &mut sources)?;
-    collect(&root.join("xtask"), "rs", &mut sources)?;
-    for path in &sources {
-        long_functions += source_file(root, path, &mut findings)?;
+    for folder in ["examples", "fuzz/src", "xtask"] {
+        collect(&root.join(folder), "rs", &mut sources)?;
     }
-    if long_functions != LONG_FUNCTIONS {
-        findings.push(format!(
-            "{long_functions} functions have over 80 lines, and tidy's LONG_FUNCTIONS is {LONG_FUNCTIONS}: split new ones, and lower it for others"
-        ));
+    for path in &sources {
+        source_file(root, path, &mut findings)?;
     }
     script_folders(root, &mut findings)?;
     crate::document_names::check(root, &mut findings)?;
     crate::lists_of_files::check(root, &mut findings)?;
+    crate::decisions::check(root, &mut findings)?;
     one_feature_set(root, &mut findings)?;
     benchmarks(root, &mut findings)?;
     for finding in &findings {
@@ -113,12 +110,8 @@ fn crate_order(root: &Path, findings: &mut Vec<String>) -> Result<(), String> {
     Ok(())
 }
 
-fn is_long_function(line: &str) -> bool {
-    line.trim_start().starts_with(LONG_FUNCTION)
-}
-
-/// Checks a file, and gives its number of long functions.
-fn source_file(root: &Path, path: &Path, findings: &mut Vec<String>) -> Result<usize, String> {
+/// Checks a file.
+fn source_file(root: &Path, path: &Path, findings: &mut Vec<String>) -> Result<(), String> {
     let text = read(path)?;
     let shown = path.strip_prefix(root).unwrap_or(path).display().to_string();
     let lines = text.lines().count();
@@ -129,11 +122,14 @@ fn source_file(root: &Path, path: &Path, findings: &mut Vec<String>) -> Result<u
         if line.trim_start().starts_with("#[ignore]") {
             findings.push(format!("{shown}:{}: #[ignore] without a reason", number + 1));
         }
+        if line.contains(LONG_FUNCTION) && shown != LONG_MATCH {
+            findings.push(format!("{shown}:{}: a function of over 80 lines: split it", number + 1));
+        }
         if crate::error_numbers::are_forbidden(&shown) && crate::error_numbers::has_one(line) {
             findings.push(format!("{shown}:{}: a MySQL error by its number; add it to ErrorCode", number + 1));
         }
     }
-    Ok(text.lines().filter(|line| is_long_function(line)).count())
+    Ok(())
 }
 
 /// Every folder of golden scripts is named in a runner.
@@ -165,7 +161,7 @@ fn benchmarks(root: &Path, findings: &mut Vec<String>) -> Result<(), String> {
     Ok(())
 }
 
-/// Every selection of packages builds dependencies with the same features; otherwise each would build them anew.
+/// Every selection of packages builds dependencies with the same features; otherwise each would build them again.
 fn one_feature_set(root: &Path, findings: &mut Vec<String>) -> Result<(), String> {
     let all = features(root, &["--workspace", "--edges", "normal,build,dev"])?;
     for selection in [&["--workspace", "--edges", "normal,build"], &["--package=squall", "--edges", "normal,build"]] {

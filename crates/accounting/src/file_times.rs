@@ -45,7 +45,7 @@ impl FileTimes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Something was done once, in so many nanoseconds.
+    /// Something was done once, in this many nanoseconds.
     pub fn add(&self, event: &'static str, bytes: u64, nanos: u64) {
         self.merge_event(event, &IoTotals { count: 1, bytes, sum_nanos: nanos, min_nanos: nanos, max_nanos: nanos });
     }

@@ -47,6 +47,8 @@ pub struct FileTotals {
     pub written: IoTotals,
     /// Syncs and whatever else.
     pub other: IoTotals,
+    /// Those of the writes that were durable when they returned.
+    pub durable_writes: u64,
 }
 
 impl FileTotals {
@@ -55,6 +57,12 @@ impl FileTotals {
         self.read.merge(&other.read);
         self.written.merge(&other.written);
         self.other.merge(&other.other);
+        self.durable_writes += other.durable_writes;
+    }
+
+    /// Syncs, and writes that are one as well.
+    pub fn syncs(&self) -> u64 {
+        self.other.count + self.durable_writes
     }
 
     /// Everything together.
@@ -118,13 +126,19 @@ struct Counters {
     read: IoCounter,
     written: IoCounter,
     other: IoCounter,
+    durable_writes: AtomicU64,
     /// How often it is open.
     open: AtomicU64,
 }
 
 impl Counters {
     fn totals(&self) -> FileTotals {
-        FileTotals { read: self.read.totals(), written: self.written.totals(), other: self.other.totals() }
+        FileTotals {
+            read: self.read.totals(),
+            written: self.written.totals(),
+            other: self.other.totals(),
+            durable_writes: self.durable_writes.load(Ordering::Relaxed),
+        }
     }
 }
 
@@ -205,6 +219,7 @@ pub fn clear() {
     files.gone.clear();
     for counters in files.by_path.values() {
         [&counters.read, &counters.written, &counters.other].into_iter().for_each(IoCounter::clear);
+        counters.durable_writes.store(0, Ordering::Relaxed);
     }
 }
 
@@ -225,6 +240,7 @@ impl FileMeter {
                 read: IoCounter::default(),
                 written: IoCounter::default(),
                 other: IoCounter::default(),
+                durable_writes: AtomicU64::new(0),
                 open: AtomicU64::new(0),
             })
         });
@@ -236,14 +252,20 @@ impl FileMeter {
         meter
     }
 
-    /// Reads so many bytes.
+    /// Reads this many bytes.
     pub fn read<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
         self.measure(FileOperation::Read, bytes, work)
     }
 
-    /// Writes so many bytes.
+    /// Writes this many bytes.
     pub fn write<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
         self.measure(FileOperation::Write, bytes, work)
+    }
+
+    /// Writes so many bytes, which are durable when `work` returns.
+    pub fn write_durably<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
+        self.0.durable_writes.fetch_add(1, Ordering::Relaxed);
+        self.write(bytes, work)
     }
 
     /// Does something else, such as a sync.

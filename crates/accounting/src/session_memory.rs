@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 /// The memory that all sessions share.
 pub trait MemoryBudget: std::fmt::Debug + Send + Sync {
-    /// Takes so many bytes of it; error 1041 if there are none left.
+    /// Takes this many bytes of it; error 1041 if there are none left.
     fn take(&self, bytes: usize) -> SqlResult<()>;
     /// Gives them back.
     fn give_back(&self, bytes: usize);
@@ -82,7 +82,7 @@ impl Charge {
         self.bytes
     }
 
-    /// It holds so many bytes now; error 1041 if they are not available, and then what was charged before stays.
+    /// It holds this many bytes now; error 1041 if they are not available, and then what was charged before stays.
     pub fn resize(&mut self, bytes: usize) -> SqlResult<()> {
         let bytes = match bytes {
             0 => 0,
@@ -138,7 +138,7 @@ impl GrowingCharge {
         self.charge.bytes()
     }
 
-    /// It holds so many bytes more.
+    /// It holds this many bytes more.
     pub fn grow(&mut self, bytes: usize) -> SqlResult<()> {
         self.held = self.held.saturating_add(bytes);
         if self.held < self.next {
@@ -149,7 +149,7 @@ impl GrowingCharge {
         Ok(())
     }
 
-    /// It holds so many bytes less.
+    /// It holds this many bytes less.
     pub fn shrink(&mut self, bytes: usize) {
         self.held = self.held.saturating_sub(bytes);
         if self.held + 2 * Self::STEP_BYTES < self.charge.bytes() {
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
     use squall_types::{ErrorCode, SqlError};
 
-    /// A budget of so many bytes.
+    /// A budget of this many bytes.
     #[derive(Debug)]
     struct Few(AtomicUsize);
 

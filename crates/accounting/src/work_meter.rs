@@ -168,7 +168,7 @@ mod tests {
     use std::pin::pin;
     use std::task::Waker;
 
-    /// Works until the thread has taken so many nanoseconds more.
+    /// Works until the thread has taken this many nanoseconds more.
     fn work(nanos: u64) {
         let end = of_this_thread() + nanos;
         while of_this_thread() < end {

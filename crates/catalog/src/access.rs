@@ -1,6 +1,7 @@
 //! The privileges of a session: the grants of an account and its active roles, looked up level by level.
 
 use crate::account::{AccountDef, AccountKey, Accounts, Restrictions, TableGrant, common_restrictions, like};
+use crate::active_grants::ActiveGrants;
 use crate::privilege::Privileges;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,7 +31,17 @@ pub struct AccessMap {
     pub restrictions: Restrictions,
     /// Whether names of databases in grants are no patterns.
     partial_revokes: bool,
+    /// Whether no grant outside of some databases counts.
+    is_limited: bool,
 }
+
+/// What a session that is limited to databases has of its privileges there. Those by which rights would last longer than the session, or
+/// be used outside of it, are left out: programs that run later with all rights of their definer, and GRANT.
+const WITHIN_LIMITS: Privileges = Privileges::ALL_DATABASE
+    .without(Privileges::CREATE_ROUTINE)
+    .without(Privileges::ALTER_ROUTINE)
+    .without(Privileges::EVENT)
+    .without(Privileges::TRIGGER);
 
 impl AccessMap {
     /// Everything: for what the server does itself.
@@ -44,8 +55,38 @@ impl AccessMap {
     }
 
     /// Of an account with some of its roles active; roles bring the roles granted to them. A role that is active and not
-    /// granted any more brings nothing.
-    pub fn new(accounts: &Accounts, account: &AccountKey, active_roles: &BTreeSet<AccountKey>) -> AccessMap {
+    /// granted any more brings nothing. If the session is limited to databases, the account has in them what it has there otherwise, but no
+    /// programs to define and nothing to grant, and nothing anywhere else.
+    pub fn new(accounts: &Accounts, account: &AccountKey, active: &ActiveGrants) -> AccessMap {
+        let map = AccessMap::without_limit(accounts, account, &active.roles);
+        match &active.databases {
+            Some(databases) => map.limited_to(databases),
+            None => map,
+        }
+    }
+
+    /// The part of it that counts in some databases, and nothing else.
+    fn limited_to(mut self, databases: &BTreeSet<String>) -> AccessMap {
+        let pattern = |name: &String| if self.partial_revokes { name.clone() } else { escaped(name) };
+        let on = |name: &String| (pattern(name), self.on_database(name).within(WITHIN_LIMITS));
+        self.databases = databases.iter().map(on).filter(|(_, privileges)| !privileges.is_empty()).collect();
+        self.tables.retain(|(database, _), _| databases.contains(database));
+        for grant in self.tables.values_mut() {
+            grant.table = grant.table.within(WITHIN_LIMITS);
+        }
+        self.routines.retain(|(database, ..), _| databases.contains(database));
+        for privileges in self.routines.values_mut() {
+            *privileges = privileges.within(WITHIN_LIMITS);
+        }
+        self.global = Privileges::NONE;
+        self.restrictions = Restrictions::default();
+        self.dynamic.clear();
+        self.grantable.clear();
+        self.is_limited = true;
+        self
+    }
+
+    fn without_limit(accounts: &Accounts, account: &AccountKey, active_roles: &BTreeSet<AccountKey>) -> AccessMap {
         let mandatory_roles = accounts.mandatory_roles.clone();
         let (version, partial_revokes) = (accounts.version, accounts.partial_revokes);
         let mut map = AccessMap { version, mandatory_roles, partial_revokes, ..Default::default() };
@@ -91,7 +132,7 @@ impl AccessMap {
         map
     }
 
-    /// Whether it would be the same if it were made anew: none of the accounts that it was made of has changed. Others may
+    /// Whether it would be the same if it were made again: none of the accounts that it was made of has changed. Others may
     /// have, many times a second.
     pub fn holds(&self, accounts: &Accounts) -> bool {
         let same = |(key, before): &(AccountKey, Option<Arc<AccountDef>>)| match (before, accounts.get(key)) {
@@ -108,6 +149,17 @@ impl AccessMap {
     /// Whether a dynamic privilege, or SUPER as its predecessor, is there.
     pub fn has_dynamic(&self, name: &str) -> bool {
         self.global.contains(Privileges::SUPER) || self.dynamic.contains(name)
+    }
+
+    /// Whether it is limited to some databases. Then the account itself is out of reach as well: its password, its tokens, and what its other
+    /// connections do.
+    pub fn is_limited(&self) -> bool {
+        self.is_limited
+    }
+
+    /// Whether what the connections of an account do may be seen by a reader of that account, or of another one.
+    pub fn sees_statements(&self, are_own: bool) -> bool {
+        (are_own && !self.is_limited) || self.global.contains(Privileges::PROCESS)
     }
 
     /// Whether the account, or one of the roles that it has here, is among `accounts`.
@@ -210,6 +262,18 @@ impl AccessMap {
     }
 }
 
+/// A pattern that only this name matches.
+fn escaped(name: &str) -> String {
+    let mut pattern = String::with_capacity(name.len());
+    for character in name.chars() {
+        if matches!(character, '_' | '%' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(character);
+    }
+    pattern
+}
+
 /// A part of a pattern of names.
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
@@ -290,12 +354,12 @@ mod tests {
         accounts.accounts.insert(user_key.clone(), Arc::new(user));
         accounts.accounts.insert(role_key.clone(), Arc::new(role));
 
-        let plain = AccessMap::new(&accounts, &user_key, &BTreeSet::new());
+        let plain = AccessMap::new(&accounts, &user_key, &ActiveGrants::default());
         assert_eq!(plain.on_table("app_1", "t").names(), ["SELECT", "INSERT"]);
         assert_eq!(plain.on_column("app_1", "t", "B").names(), ["SELECT", "INSERT", "UPDATE"]);
         assert!(plain.sees_database("app_2") && !plain.sees_database("other"));
         assert!(plain.global.is_empty());
-        let with_role = AccessMap::new(&accounts, &user_key, &BTreeSet::from([role_key.clone()]));
+        let with_role = AccessMap::new(&accounts, &user_key, &BTreeSet::from([role_key.clone()]).into());
         assert!(with_role.global.contains(Privileges::PROCESS));
 
         // Others' changes do not matter, those of the account and of its active roles do.
@@ -314,6 +378,38 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_keeps_only_rights_on_data_in_its_databases() {
+        let mut accounts = Accounts::default();
+        let mut user = AccountDef { user: "u".into(), host: "%".into(), ..Default::default() };
+        user.global = Privileges::ALL_GLOBAL.union(Privileges::GRANT_OPTION);
+        user.dynamic.insert("SYSTEM_USER".into(), true);
+        user.restrictions.insert("a_b".into(), Privileges::DROP);
+        let all = TableGrant { table: Privileges::ALL_TABLE, columns: BTreeMap::new() };
+        user.tables.insert(("other".into(), "t".into()), all);
+        let key = user.key();
+        accounts.accounts.insert(key.clone(), Arc::new(user));
+        let databases = Some(BTreeSet::from(["a_b".to_string()]));
+        let access = AccessMap::new(&accounts, &key, &ActiveGrants { databases, ..ActiveGrants::default() });
+        let on = access.on_database("a_b");
+        assert!(on.contains(Privileges::SELECT.union(Privileges::INSERT).union(Privileges::CREATE_VIEW)));
+        for left_out in [Privileges::CREATE_ROUTINE, Privileges::TRIGGER, Privileges::EVENT, Privileges::GRANT_OPTION] {
+            assert!(!on.intersects(left_out), "{left_out:?}");
+        }
+        assert!(!on.contains(Privileges::DROP));
+        // A name is no pattern.
+        assert!(access.on_database("axb").is_empty() && access.on_table("other", "t").is_empty());
+        assert!(access.global.is_empty() && !access.has_dynamic("SYSTEM_USER") && access.is_limited());
+        assert!(access.sees_database("a_b") && !access.sees_database("other"));
+        assert!(access.holds(&accounts));
+        // Nor is it one with partial_revokes, where `\_` is no `_`.
+        accounts.partial_revokes = true;
+        let databases = Some(BTreeSet::from(["a_b".to_string()]));
+        let literal = AccessMap::new(&accounts, &key, &ActiveGrants { databases, ..ActiveGrants::default() });
+        assert!(literal.on_database("a_b").contains(Privileges::SELECT));
+        assert!(literal.on_database("axb").is_empty() && literal.on_database(r"a\_b").is_empty());
+    }
+
+    #[test]
     fn a_role_that_was_revoked_brings_nothing() {
         let mut accounts = Accounts::default();
         let user = AccountDef { user: "u".into(), host: "%".into(), ..Default::default() };
@@ -321,7 +417,7 @@ mod tests {
         let (user_key, role_key) = (user.key(), role.key());
         accounts.accounts.insert(user_key.clone(), Arc::new(user));
         accounts.accounts.insert(role_key.clone(), Arc::new(role));
-        let access = AccessMap::new(&accounts, &user_key, &BTreeSet::from([role_key]));
+        let access = AccessMap::new(&accounts, &user_key, &BTreeSet::from([role_key]).into());
         assert!(access.global.is_empty());
     }
 

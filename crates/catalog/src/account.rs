@@ -71,6 +71,87 @@ fn unquoted(name: &str) -> String {
     name.to_string()
 }
 
+/// How much of the server an account may use; 0 is no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct ResourceLimits {
+    /// MAX_QUERIES_PER_HOUR: statements, of all kinds.
+    pub queries_per_hour: u64,
+    /// MAX_UPDATES_PER_HOUR: statements that change rows or definitions.
+    pub updates_per_hour: u64,
+    /// MAX_CONNECTIONS_PER_HOUR.
+    pub connections_per_hour: u64,
+    /// MAX_USER_CONNECTIONS: at the same time. It stands in the place of the variable `max_user_connections`.
+    pub user_connections: u64,
+}
+
+impl ResourceLimits {
+    /// The limits with the options that set them, in the order of SHOW CREATE USER and of the columns of `mysql.user`.
+    pub fn by_option(&self) -> [(&'static str, u64); 4] {
+        [
+            ("MAX_QUERIES_PER_HOUR", self.queries_per_hour),
+            ("MAX_UPDATES_PER_HOUR", self.updates_per_hour),
+            ("MAX_CONNECTIONS_PER_HOUR", self.connections_per_hour),
+            ("MAX_USER_CONNECTIONS", self.user_connections),
+        ]
+    }
+
+    /// Whether anything is counted by the hour.
+    pub fn are_hourly(&self) -> bool {
+        self.queries_per_hour != 0 || self.updates_per_hour != 0 || self.connections_per_hour != 0
+    }
+}
+
+/// What REQUIRE asks of an account's connections.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum TlsRequirement {
+    /// NONE: they need not be encrypted.
+    #[default]
+    None,
+    /// SSL: they are encrypted.
+    Encrypted,
+    /// X509: the client has a certificate that the server's authority signed.
+    Certificate,
+    /// SUBJECT, ISSUER and CIPHER, as far as they are given.
+    Specified {
+        /// The certificate's subject in OpenSSL's one-line form, such as `/C=SE/CN=client`.
+        subject: Option<String>,
+        /// The name of the authority that signed it, in the same form.
+        issuer: Option<String>,
+        /// The connection's cipher suite.
+        cipher: Option<String>,
+    },
+}
+
+/// How long too many wrong passwords lock an account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum PasswordLockTime {
+    /// 0: not at all.
+    #[default]
+    Off,
+    /// So many days, of 24 hours each; at most 32,767.
+    Days(u64),
+    /// UNBOUNDED: until ACCOUNT UNLOCK or the server's next start.
+    Unbounded,
+}
+
+/// Why a login is refused whatever its password is: there were too many wrong ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoginBlock {
+    /// For how many days the account is locked, and how many are left, the one that has begun included; `None` is for good.
+    pub days: Option<(u64, u64)>,
+    /// How many wrong passwords there were.
+    pub failures: u64,
+}
+
+/// A password that an account has, or had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EarlierPassword {
+    /// When it was set, microseconds since 1970 UTC.
+    pub set_micros: i64,
+    /// Its verifier, of the account's plugin.
+    pub verifier: Vec<u8>,
+}
+
 /// A user or a role.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct AccountDef {
@@ -90,18 +171,24 @@ pub struct AccountDef {
     pub password_expired: bool,
     /// PASSWORD EXPIRE INTERVAL n DAY, 0 for NEVER; `None` for DEFAULT.
     pub password_lifetime_days: Option<u64>,
-    /// PASSWORD HISTORY; `None` for DEFAULT.
+    /// PASSWORD HISTORY; `None` for DEFAULT (`password_history`).
     pub password_history: Option<u64>,
-    /// PASSWORD REUSE INTERVAL; `None` for DEFAULT.
+    /// PASSWORD REUSE INTERVAL; `None` for DEFAULT (`password_reuse_interval`).
     pub password_reuse_days: Option<u64>,
-    /// PASSWORD REQUIRE CURRENT (true) or OPTIONAL; `None` for DEFAULT.
+    /// PASSWORD REQUIRE CURRENT (true) or OPTIONAL; `None` for DEFAULT (`password_require_current`).
     pub password_require_current: Option<bool>,
     /// When the password was set, microseconds since 1970 UTC.
     pub password_changed_micros: i64,
-    /// REQUIRE: `NONE`, `SSL`.
-    pub require_tls: bool,
-    /// MAX_QUERIES_PER_HOUR, MAX_UPDATES_PER_HOUR, MAX_CONNECTIONS_PER_HOUR, MAX_USER_CONNECTIONS.
-    pub limits: [u64; 4],
+    /// The passwords that may not come back yet, the present one included, newest first.
+    pub earlier_passwords: Vec<EarlierPassword>,
+    /// FAILED_LOGIN_ATTEMPTS: so many wrong passwords in a row lock the account; 0 is off.
+    pub failed_login_attempts: u64,
+    /// PASSWORD_LOCK_TIME: for how long.
+    pub password_lock_time: PasswordLockTime,
+    /// REQUIRE: how its clients have to be encrypted.
+    pub tls: TlsRequirement,
+    /// How much of the server it may use.
+    pub limits: ResourceLimits,
     /// COMMENT or ATTRIBUTE as a JSON text.
     pub attribute: Option<String>,
     /// Whether it was made by CREATE ROLE.
@@ -151,6 +238,20 @@ impl AccountDef {
     /// Its name.
     pub fn key(&self) -> AccountKey {
         AccountKey { user: self.user.clone(), host: self.host.clone() }
+    }
+
+    /// Whether its password has expired: by PASSWORD EXPIRE, or because it is older than it may become, which is
+    /// `default_password_lifetime` days where the account does not say (0 for ever).
+    pub fn has_expired_password(&self, default_lifetime_days: u64, now_micros: i64) -> bool {
+        const MICROS_A_DAY: i64 = 24 * 60 * 60 * 1_000_000;
+        let days = self.password_lifetime_days.unwrap_or(default_lifetime_days);
+        let age = now_micros.saturating_sub(self.password_changed_micros);
+        self.password_expired || (days != 0 && age / MICROS_A_DAY >= days.cast_signed())
+    }
+
+    /// Whether wrong passwords lock it.
+    pub fn counts_failed_logins(&self) -> bool {
+        self.failed_login_attempts != 0 && self.password_lock_time != PasswordLockTime::Off
     }
 }
 
@@ -330,6 +431,22 @@ pub fn like(pattern: &[u8], text: &[u8], ignore_case: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn passwords_expire_by_their_age() {
+        const DAY: i64 = 24 * 60 * 60 * 1_000_000;
+        let account = |lifetime: Option<u64>| AccountDef {
+            password_changed_micros: 5 * DAY,
+            password_lifetime_days: lifetime,
+            ..AccountDef::default()
+        };
+        let expired = |lifetime, by_default, now| account(lifetime).has_expired_password(by_default, now);
+        assert_eq!([7 * DAY - 1, 7 * DAY].map(|now| expired(Some(2), 0, now)), [false, true]);
+        // What the account says wins, also never.
+        assert_eq!([Some(9), Some(0), None].map(|lifetime| expired(lifetime, 2, 7 * DAY)), [false, false, true]);
+        assert!(!expired(None, 0, i64::MAX) && !expired(Some(1), 0, i64::MIN));
+        assert!(AccountDef { password_expired: true, ..account(None) }.has_expired_password(0, 0));
+    }
 
     fn accounts(names: &[(&str, &str)]) -> Accounts {
         let mut accounts = Accounts::default();

@@ -243,7 +243,7 @@ impl Subject<'_> {
             });
         };
         let roles = self.accounts.roles_at_first(account, self.all_roles);
-        Ok(AccessMap::new(self.accounts, definer, &roles))
+        Ok(AccessMap::new(self.accounts, definer, &roles.into()))
     }
 
     /// The error of a need that grants do not meet.
@@ -303,7 +303,8 @@ impl Subject<'_> {
 mod tests {
     use super::*;
     use crate::account::{AccountDef, TableGrant};
-    use std::collections::{BTreeMap, BTreeSet};
+    use crate::active_grants::ActiveGrants;
+    use std::collections::BTreeMap;
 
     fn account(user: &str) -> AccountDef {
         AccountDef { user: user.into(), host: "%".into(), ..AccountDef::default() }
@@ -311,7 +312,7 @@ mod tests {
 
     fn code(accounts: &Accounts, user: &str, need: &Need) -> Option<u16> {
         let key = AccountKey::new(user, "%");
-        let access = AccessMap::new(accounts, &key, &BTreeSet::new());
+        let access = AccessMap::new(accounts, &key, &ActiveGrants::default());
         let subject = Subject {
             account: &key,
             client_host: "client",

@@ -17,7 +17,7 @@ pub trait Touches {
     /// Whether it keeps to the tables that LOCK TABLES has locked.
     ///
     /// # Errors
-    /// Those of [`LockedNames::check`].
+    /// 1100 for a name that is not locked, and 1099 for one that is locked for reading only.
     fn check_locks(&self, _locked: &LockedNames) -> SqlResult<()> {
         Ok(())
     }

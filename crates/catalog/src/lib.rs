@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod account;
+mod active_grants;
 pub mod authorization;
 pub mod authorized;
 pub mod cell;
@@ -22,12 +23,16 @@ pub mod trigger;
 pub mod view;
 
 pub use access::AccessMap;
-pub use account::{AccountDef, AccountKey, Accounts, Restrictions, TableGrant, common_restrictions};
+pub use account::{
+    AccountDef, AccountKey, Accounts, EarlierPassword, LoginBlock, PasswordLockTime, ResourceLimits, Restrictions,
+    TableGrant, TlsRequirement, common_restrictions,
+};
+pub use active_grants::ActiveGrants;
 pub use authorization::{Invoker, Need, Needed, NoServerTables, Object, ServerTableRule, ServerTables, Subject};
 pub use authorized::{Authorized, Touches};
 pub use cell::CatalogCell;
 pub use ids::{ColumnId, DatabaseId, IndexId, TableId};
-pub use locked_names::LockedNames;
+pub use locked_names::{LockedName, LockedNames};
 pub use name::NameKey;
 pub use partition::{
     PartitionBound, PartitionDef, PartitionScheme, PartitionSet, PartitionStorage, PartitionValues, Partitioning,

@@ -172,6 +172,14 @@ impl Partitioning {
         None
     }
 
+    /// The name of the subpartition that a storage is, or of the partition if it has none.
+    pub fn name_of_storage(&self, id: TableId) -> Option<&str> {
+        self.partitions.iter().find_map(|partition| {
+            let storage = partition.storages.iter().find(|storage| storage.id == id)?;
+            Some(if storage.name.is_empty() { &*partition.name } else { &*storage.name })
+        })
+    }
+
     /// The number of the partition of that name, in any case.
     pub fn position(&self, name: &str) -> Option<usize> {
         self.partitions.iter().position(|partition| crate::name::eq_ignore_case(&partition.name, name))

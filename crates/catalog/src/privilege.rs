@@ -136,6 +136,11 @@ impl Privileges {
         Privileges(self.0 & !other.0)
     }
 
+    /// What both sets have.
+    pub const fn within(self, other: Privileges) -> Privileges {
+        Privileges(self.0 & other.0)
+    }
+
     /// Whether the set is empty.
     pub fn is_empty(self) -> bool {
         self.0 == 0

@@ -1,6 +1,6 @@
 //! Views.
 
-/// A view: its query as text, bound anew when used.
+/// A view: its query as text, bound again when used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ViewDef {
     /// Name.

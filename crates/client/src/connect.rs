@@ -26,7 +26,7 @@ use squall_wire::response::{ERR_HEADER, ErrPacket, OK_HEADER, OkPacket};
 
 use crate::connect::results::{OkResult, ReadState};
 use crate::error::ClientError;
-use crate::tls;
+use crate::tls::{self, ClientCertificate};
 
 /// `utf8mb4_0900_ai_ci`.
 const COLLATION: u8 = 255;
@@ -76,6 +76,8 @@ pub struct ConnectOptions {
     pub database: String,
     /// TLS.
     pub tls: TlsMode,
+    /// What is shown to a server by TLS.
+    pub certificate: Option<ClientCertificate>,
     /// Connection attributes.
     pub attributes: Vec<(String, String)>,
     /// The client's capabilities, besides those that connecting needs.
@@ -91,6 +93,7 @@ impl ConnectOptions {
             password: String::new(),
             database: String::new(),
             tls: TlsMode::Preferred,
+            certificate: None,
             attributes: Vec::new(),
             capabilities: Capabilities::MULTI_STATEMENTS
                 | Capabilities::MULTI_RESULTS
@@ -238,7 +241,7 @@ impl Client {
             return Err(ClientError::Protocol("it does not offer TLS".to_owned()));
         }
         if self.capabilities.contains(Capabilities::SSL) {
-            self.start_tls(&options.target)?;
+            self.start_tls(options)?;
         }
         let plugin = greeting.auth_plugin.to_vec();
         let plugin = if scramble(&plugin, "", &self.nonce).is_some() {
@@ -266,7 +269,7 @@ impl Client {
         self.finish_authentication(&options.password).map(drop)
     }
 
-    fn start_tls(&mut self, target: &Target) -> Result<(), ClientError> {
+    fn start_tls(&mut self, options: &ConnectOptions) -> Result<(), ClientError> {
         let request = TlsRequest {
             capabilities: self.capabilities,
             packet_bytes_max: PACKET_BYTES_MAX as u32,
@@ -277,12 +280,12 @@ impl Client {
         let Transport::Tcp(stream) = &self.transport else {
             return Ok(());
         };
-        let host = match target {
+        let host = match &options.target {
             Target::Tcp(host, _) => host.clone(),
             Target::Unix(_) => "localhost".to_owned(),
         };
         let name = ServerName::try_from(host).unwrap_or(ServerName::IpAddress(std::net::Ipv4Addr::LOCALHOST.into()));
-        let config = Arc::new(tls::config().map_err(io::Error::other)?);
+        let config = Arc::new(tls::config(options.certificate.as_ref())?);
         let connection = ClientConnection::new(config, name).map_err(io::Error::other)?;
         self.transport = Transport::Tls(Box::new(StreamOwned::new(connection, stream.try_clone()?)));
         Ok(())

@@ -12,3 +12,4 @@ pub use connect::results::{Column, OkResult, QueryResult, Row};
 pub use connect::{Client, ConnectOptions, Target, TlsMode};
 pub use error::{ClientError, LoadError, ServerError};
 pub use statement::{BinaryRow, OwnedValue, PreparedStatement};
+pub use tls::ClientCertificate;

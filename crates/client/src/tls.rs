@@ -3,12 +3,24 @@
 //! Servers make their own certificates, so that there is nothing to check them by: as with the `PREFERRED` mode of other
 //! clients, TLS here keeps listeners out, not impostors.
 
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
+
+/// The certificate that a client shows to the server, for accounts that REQUIRE one.
+#[derive(Debug, Clone)]
+pub struct ClientCertificate {
+    /// PEM file of the certificate, with those between it and the authority behind it.
+    pub certificate: PathBuf,
+    /// PEM file of its key.
+    pub key: PathBuf,
+}
 
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
@@ -48,12 +60,27 @@ impl ServerCertVerifier for AnyCertificate {
     }
 }
 
-/// A configuration that accepts any certificate.
-pub(crate) fn config() -> Result<ClientConfig, Error> {
+/// A configuration that accepts any certificate, and shows one of its own if it has one.
+///
+/// # Errors
+/// The files of the certificate and its key cannot be read, or do not belong together.
+pub(crate) fn config(certificate: Option<&ClientCertificate>) -> io::Result<ClientConfig> {
     let provider = Arc::new(ring::default_provider());
-    Ok(ClientConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()?
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .map_err(io::Error::other)?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
-        .with_no_client_auth())
+        .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)));
+    let Some(ClientCertificate { certificate, key }) = certificate else {
+        return Ok(builder.with_no_client_auth());
+    };
+    let chain = CertificateDer::pem_file_iter(certificate)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| of_file(certificate, error))?;
+    let key_der = PrivateKeyDer::from_pem_file(key).map_err(|error| of_file(key, error))?;
+    builder.with_client_auth_cert(chain, key_der).map_err(|error| of_file(certificate, error))
+}
+
+fn of_file(path: &Path, error: impl std::fmt::Display) -> io::Error {
+    io::Error::other(format!("{}: {error}", path.display()))
 }

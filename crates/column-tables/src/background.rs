@@ -3,8 +3,8 @@
 use crate::due_tables::{DueTables, SEAL_FROM, SEAL_IDLE_FROM};
 use crate::level::{ColumnTable, TableState};
 use crate::merge::MergeOutcome;
-use squall_catalog::{Catalog, TableDef, TableEntry, TableId};
-use squall_row_store::{BACKGROUND_FAMILY, HeldTable, LockWait, RowStore, WorkFailed};
+use squall_catalog::TableId;
+use squall_row_store::{BACKGROUND_FAMILY, HeldTable, LevelStore, LockWait, WorkFailed};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
@@ -45,7 +45,7 @@ impl BackgroundSealer {
     /// Starts the thread; it ends when the store is gone.
     pub fn start(
         due: Arc<DueTables>,
-        store: Weak<RowStore>,
+        store: Weak<dyn LevelStore>,
         threads: usize,
         failed: WorkFailed,
     ) -> SqlResult<BackgroundSealer> {
@@ -53,8 +53,8 @@ impl BackgroundSealer {
         let run = move || {
             while let Some(id) = queue.next() {
                 let Some(store) = store.upgrade() else { return };
-                let Some(def) = table_of(&store.load_catalog(), id) else { continue };
-                let work = work_on(&store, &def, threads);
+                let Some(def) = store.definition(id) else { continue };
+                let work = work_on(&*store, id, threads);
                 if !work.as_ref().is_ok_and(|work| work.complete) {
                     queue.add_later(id);
                 }
@@ -84,17 +84,9 @@ impl Drop for BackgroundSealer {
     }
 }
 
-fn table_of(catalog: &Catalog, id: TableId) -> Option<Arc<TableDef>> {
-    let tables = catalog.databases().values().flat_map(|database| database.tables.values());
-    tables.into_iter().find_map(|entry| match entry {
-        TableEntry::Table(def) if def.id == id => Some(def.clone()),
-        _ => None,
-    })
-}
-
 /// Seals and merges while the definition cannot change: rows of a later one would lose what the segment has no column for.
-fn work_on(store: &RowStore, def: &TableDef, threads: usize) -> SqlResult<TableWork> {
-    let table = match store.hold_table(BACKGROUND_FAMILY, def.id, LockWait::Nowait).map_err(SqlError::from) {
+fn work_on(store: &dyn LevelStore, id: TableId, threads: usize) -> SqlResult<TableWork> {
+    let table = match store.hold_storage(BACKGROUND_FAMILY, id, LockWait::Nowait).map_err(SqlError::from) {
         Ok(Some(table)) => table,
         Ok(None) => return Ok(TableWork { complete: true, ..TableWork::default() }),
         Err(error) if error.is(ErrorCode::LockNowait) => return Ok(TableWork::default()),
@@ -112,7 +104,7 @@ fn work_on(store: &RowStore, def: &TableDef, threads: usize) -> SqlResult<TableW
 
 impl ColumnTable {
     /// Seals if there are many changes, then merges what is worth it.
-    fn work(self: Arc<Self>, store: &RowStore, table: &HeldTable, threads: usize) -> SqlResult<TableWork> {
+    fn work(self: Arc<Self>, store: &dyn LevelStore, table: &HeldTable, threads: usize) -> SqlResult<TableWork> {
         let Some(_turn) = self.turn.try_lock() else { return Ok(TableWork::default()) };
         if !self.complete_copy(store, table, &|| Ok(()))? {
             return Ok(TableWork::default());
@@ -131,7 +123,7 @@ impl ColumnTable {
     /// is not complete is made. `check` is called between steps and columns; its error ends the work, and what has been done stays.
     pub fn optimize(
         self: &Arc<Self>,
-        store: &RowStore,
+        store: &dyn LevelStore,
         table: &HeldTable,
         threads: usize,
         check: &dyn Fn() -> SqlResult<()>,
@@ -145,7 +137,7 @@ impl ColumnTable {
 
     fn seal_and_merge(
         &self,
-        store: &RowStore,
+        store: &dyn LevelStore,
         table: &HeldTable,
         threads: usize,
         asked: Asked<'_>,
@@ -169,7 +161,7 @@ impl ColumnTable {
     fn seal_and_merge_into(
         &self,
         work: &mut TableWork,
-        store: &RowStore,
+        store: &dyn LevelStore,
         table: &HeldTable,
         threads: usize,
         Asked { seal, merge_all, check }: Asked<'_>,

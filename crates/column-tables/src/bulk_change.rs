@@ -15,15 +15,22 @@ use crate::{ROW_NUMBER, segment_columns};
 use arrow::array::ArrayRef;
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
-use squall_row_store::{ManifestChange, ManifestEntry, Table};
+use squall_catalog::TableId;
+use squall_row_store::{ManifestChange, ManifestEntry, StoreResult, Table, Transaction};
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
 
 /// Changes of segment rows of one table, as one reader sees them.
 pub struct BulkChange {
+    /// By the table or partition that they are of.
+    storages: FxHashMap<TableId, StorageChange>,
+    threads: usize,
+}
+
+/// Those of a table without partitions, or of a partition: each has a manifest.
+struct StorageChange {
     table: Arc<Table>,
     column_table: Arc<ColumnTable>,
-    threads: usize,
     /// By segment: its entry of the manifest, with the deleted and replaced rows.
     entries: FxHashMap<u64, SegmentEntry>,
     written: Vec<ManifestEntry>,
@@ -35,12 +42,78 @@ pub struct BulkChange {
 impl BulkChange {
     /// Nothing yet; segments are written on up to `threads` threads. `None` if it is no column table.
     pub fn new(table: &Arc<Table>, threads: usize) -> Option<BulkChange> {
-        let column_table = ColumnTable::of(table)?;
-        Some(BulkChange {
-            table: table.clone(),
+        let storages = table.storages().into_iter();
+        let storages = storages.map(|table| Some((table.storage_id(), StorageChange::new(table)?)));
+        Some(BulkChange { storages: storages.collect::<Option<_>>()?, threads })
+    }
+
+    fn storage_mut(&mut self, segment: &ListedSegment) -> SqlResult<&mut StorageChange> {
+        self.storages.get_mut(&segment.storage).ok_or_else(unknown_storage)
+    }
+
+    /// The table or partition that has a segment.
+    ///
+    /// # Errors
+    /// An internal one for a segment of another table.
+    pub fn storage_of(&self, segment: &ListedSegment) -> SqlResult<&Arc<Table>> {
+        self.storages.get(&segment.storage).map(|storage| &storage.table).ok_or_else(unknown_storage)
+    }
+
+    /// Deletes rows of a segment, none of which is deleted already.
+    ///
+    /// # Errors
+    /// An internal one for a segment of another table.
+    pub fn delete(&mut self, segment: &ListedSegment, positions: &RoaringBitmap) -> SqlResult<()> {
+        let storage = self.storage_mut(segment)?;
+        storage.deleted += positions.len();
+        storage.hide(segment, positions);
+        Ok(())
+    }
+
+    /// Replaces rows of a segment, at ascending positions and none of them deleted already, by others with the same keys:
+    /// `columns` are those that have new values, with their ordinals, TIMESTAMPs in UTC.
+    ///
+    /// # Errors
+    /// Those of reading and writing segments.
+    pub fn replace(
+        &mut self,
+        snapshot: &ColumnSnapshot,
+        segment: &ListedSegment,
+        positions: &[u32],
+        columns: Vec<(usize, ArrayRef)>,
+    ) -> SqlResult<()> {
+        let threads = self.threads;
+        self.storage_mut(segment)?.replace(snapshot, segment, positions, columns, threads)
+    }
+
+    /// Rows deleted and replaced.
+    pub fn rows(&self) -> u64 {
+        self.storages.values().map(|storage| storage.deleted + storage.replaced).sum()
+    }
+
+    /// Changes the manifests.
+    ///
+    /// # Errors
+    /// Those of the transaction.
+    pub fn finish(self, transaction: &mut Transaction) -> StoreResult<()> {
+        self.storages.into_values().try_for_each(|storage| {
+            let table = storage.table.clone();
+            transaction.change_list(&table, storage.finish())
+        })
+    }
+}
+
+fn unknown_storage() -> SqlError {
+    SqlError::internal("a segment of another table")
+}
+
+impl StorageChange {
+    fn new(table: Arc<Table>) -> Option<StorageChange> {
+        let column_table = ColumnTable::of(&table)?;
+        Some(StorageChange {
+            table,
             segments: UncommittedSegments::new(column_table.clone()),
             column_table,
-            threads,
             entries: FxHashMap::default(),
             written: Vec::new(),
             deleted: 0,
@@ -48,25 +121,18 @@ impl BulkChange {
         })
     }
 
-    /// Deletes rows of a segment, none of which is deleted already.
-    pub fn delete(&mut self, segment: &ListedSegment, positions: &RoaringBitmap) {
-        self.deleted += positions.len();
-        self.hide(segment, positions);
-    }
-
     fn hide(&mut self, segment: &ListedSegment, positions: &RoaringBitmap) {
         let entry = self.entries.entry(segment.number).or_insert_with(|| segment.entry.clone());
         entry.deleted |= positions;
     }
 
-    /// Replaces rows of a segment, at ascending positions and none of them deleted already, by others with the same keys:
-    /// `columns` are those that have new values, with their ordinals, TIMESTAMPs in UTC.
-    pub fn replace(
+    fn replace(
         &mut self,
         snapshot: &ColumnSnapshot,
         segment: &ListedSegment,
         positions: &[u32],
         columns: Vec<(usize, ArrayRef)>,
+        threads: usize,
     ) -> SqlResult<()> {
         let (Some(first), Some(last)) = (positions.first(), positions.last()) else { return Ok(()) };
         let rows = SegmentRows { table: &self.table, segment, cache: &snapshot.cache };
@@ -87,7 +153,7 @@ impl BulkChange {
             arrays.push(rows.column(ROW_NUMBER, positions)?.ok_or_else(missing)?);
         }
         let specs = segment_columns(&self.table, false)?;
-        let entry = self.column_table.write_segment(&specs, &arrays, (first_key, last_key), self.threads)?;
+        let entry = self.column_table.write_segment(&specs, &arrays, (first_key, last_key), threads)?;
         self.segments.push(&entry);
         self.written.push(entry);
         self.replaced += positions.len() as u64;
@@ -95,13 +161,8 @@ impl BulkChange {
         Ok(())
     }
 
-    /// Rows deleted and replaced.
-    pub fn rows(&self) -> u64 {
-        self.deleted + self.replaced
-    }
-
-    /// What happens to the table's manifest.
-    pub fn finish(self) -> ManifestChange {
+    /// What happens to the manifest.
+    fn finish(self) -> ManifestChange {
         let changed = self.entries.into_iter().map(|(number, entry)| (entry_name(number), Some(entry.encode())));
         let written = self.written.into_iter().map(|entry| (entry.name, Some(entry.content)));
         ManifestChange {

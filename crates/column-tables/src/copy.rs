@@ -8,7 +8,7 @@ use crate::entry::{complete_name, entry_name};
 use crate::level::load::SegmentLoad;
 use crate::level::{ColumnTable, TableState};
 use squall_catalog::IndexId;
-use squall_row_store::{Direction, HeldTable, ReadView, RowStore, SegmentRowWriter, Table, ValueRange};
+use squall_row_store::{Direction, HeldTable, LevelStore, ReadView, SegmentRowWriter, Table, ValueRange};
 use squall_types::SqlResult;
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,7 +18,7 @@ const ROWS_PER_CHECK: u64 = 4096;
 
 impl ColumnTable {
     /// Whether all rows have been copied once; also if it is no copy.
-    fn copy_is_complete(&self, store: &RowStore, table: &Table) -> SqlResult<bool> {
+    fn copy_is_complete(&self, store: &dyn LevelStore, table: &Table) -> SqlResult<bool> {
         Ok(!self.is_copy() || ColumnTable::manifest_of_copy(&store.read_view(), table)?.is_some())
     }
 
@@ -55,7 +55,7 @@ impl ColumnTable {
     /// every few thousand rows, and its error ends the work.
     pub fn make_copy(
         self: &Arc<Self>,
-        store: &RowStore,
+        store: &dyn LevelStore,
         table: &HeldTable,
         check: &dyn Fn() -> SqlResult<()>,
     ) -> SqlResult<()> {
@@ -68,7 +68,7 @@ impl ColumnTable {
     /// holds the right to seal.
     pub(crate) fn complete_copy(
         self: &Arc<Self>,
-        store: &RowStore,
+        store: &dyn LevelStore,
         table: &HeldTable,
         check: &dyn Fn() -> SqlResult<()>,
     ) -> SqlResult<bool> {
@@ -78,7 +78,7 @@ impl ColumnTable {
     /// Copies all rows as they are in one snapshot; `false` if another thread seals.
     fn copy_all(
         self: &Arc<Self>,
-        store: &RowStore,
+        store: &dyn LevelStore,
         table: &HeldTable,
         check: &dyn Fn() -> SqlResult<()>,
     ) -> SqlResult<bool> {
@@ -99,11 +99,11 @@ impl ColumnTable {
 
     fn copy_rows(
         self: &Arc<Self>,
-        store: &RowStore,
+        store: &dyn LevelStore,
         table: &HeldTable,
         check: &dyn Fn() -> SqlResult<()>,
     ) -> SqlResult<bool> {
-        let Some(mut sealing) = squall_row_store::Sealing::begin_copy(store, table, true)? else { return Ok(false) };
+        let Some(mut sealing) = store.begin_copying(table)? else { return Ok(false) };
         let changes_before = self.delta_changes();
         // What is listed so far has no readers, and all of its rows are copied again.
         let stale = self.segments(sealing.manifest()?)?;

@@ -19,7 +19,7 @@ use squall_catalog::{TableCompression, TableDef, TableId};
 use squall_column_store::segment::Compression;
 use squall_column_store::{ColumnCache, ColumnSpec, Segment, SegmentWriter};
 use squall_row_store::{
-    Direction, DiskRoom, KeyRange, ManifestEntry, ReadView, RowStore, SegmentBlock, SegmentRowWriter, SegmentScan,
+    Direction, DiskRoom, KeyRange, LevelStore, ManifestEntry, ReadView, SegmentBlock, SegmentRowWriter, SegmentScan,
     SegmentSnapshot, SegmentSource, Table, TablePart,
 };
 use squall_types::{SqlError, SqlResult};
@@ -38,9 +38,10 @@ pub(crate) const COMPRESSION: TableCompression = TableCompression::Zstd;
 const FIRST_READ: u32 = 16;
 const READ: u32 = 1024;
 
-/// The level of a column table below its row store's part. One for all sessions.
+/// The level of a column table, or of one of its partitions, below its row store's part. One for all sessions.
 pub struct ColumnTable {
-    pub(crate) id: TableId,
+    /// The id of the table or of the partition.
+    pub(crate) storage: TableId,
     /// What of the table it has.
     pub(crate) part: TablePart,
     pub(crate) name: String,
@@ -122,7 +123,7 @@ impl ColumnTable {
     /// in its manifest.
     pub(crate) fn new(
         def: &TableDef,
-        part: TablePart,
+        (storage, part): (TableId, TablePart),
         folder: PathBuf,
         last_number: u64,
         cache: Arc<ColumnCache>,
@@ -132,7 +133,7 @@ impl ColumnTable {
         let failed = |error| SqlError::internal(format_args!("{}: {error}", folder.display()));
         squall_types::durable_files::create_own_folder(&folder).map_err(failed)?;
         Ok(ColumnTable {
-            id: def.id,
+            storage,
             part,
             name: def.name.clone(),
             folder,
@@ -195,10 +196,10 @@ impl ColumnTable {
 
     /// Has the background look whether there is something to seal or merge.
     pub(crate) fn wake(&self) {
-        self.due.add(self.id);
+        self.due.add(self.storage);
     }
 
-    /// The segments that a reader sees, without unsealed deletes.
+    /// The segments that a reader sees of a table without partitions, or of a partition, without unsealed deletes.
     pub fn manifest_at(view: &ReadView, table: &Arc<Table>) -> SqlResult<Option<Arc<SegmentManifest>>> {
         let Some(rows) = view.segment_rows(table)? else { return Ok(None) };
         segment_manifest(rows).map(Some)
@@ -228,7 +229,7 @@ impl ColumnTable {
         self.delta_seen.swap(delta, Ordering::Relaxed) == delta
     }
 
-    /// So many changes are sealed now.
+    /// This many changes are sealed now.
     pub(crate) fn segment_changes(&self, changes: u64) {
         self.delta.fetch_sub(changes, Ordering::Relaxed);
     }
@@ -239,7 +240,7 @@ impl ColumnTable {
     }
 
     /// Drops the segments that no reader can ask for any more.
-    pub(crate) fn forget_replaced(&self, store: &RowStore) {
+    pub(crate) fn forget_replaced(&self, store: &dyn LevelStore) {
         self.replaced.lock().retain(|(seqno, segment)| {
             let past = store.is_past(*seqno);
             if past {
@@ -295,7 +296,8 @@ impl ColumnTable {
             let damaged = || SqlError::internal(format_args!("table {} has a damaged manifest of segments", self.name));
             let number = entry_number(&entry.name).ok_or_else(damaged)?;
             let entry = SegmentEntry::decode(&entry.content).ok_or_else(damaged)?;
-            Ok(Arc::new(ListedSegment { number, segment: self.open_segment(number, &entry)?, entry }))
+            let segment = self.open_segment(number, &entry)?;
+            Ok(Arc::new(ListedSegment { storage: self.storage, number, segment, entry }))
         });
         Ok(SegmentManifest { segments: segments.collect::<SqlResult<_>>()?, cache: self.cache.clone(), is_complete })
     }
@@ -334,14 +336,14 @@ impl SegmentSource for ColumnTable {
     fn note_changes(&self, rows: u64) {
         let before = self.delta.fetch_add(rows, Ordering::Relaxed);
         if before < SEAL_FROM && before + rows >= SEAL_FROM {
-            self.due.add(self.id);
+            self.due.add(self.storage);
         } else if before < SEAL_IDLE_FROM && before + rows >= SEAL_IDLE_FROM {
-            self.due.add_later(self.id);
+            self.due.add_later(self.storage);
         }
     }
 
     fn indexes_added(&self) {
-        // Segments without an index that is asked for now are written anew.
+        // Segments without an index that is asked for now are written again.
         self.wake();
     }
 

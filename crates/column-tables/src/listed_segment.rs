@@ -1,19 +1,28 @@
 //! One segment of a manifest.
 
+use crate::address::RowAddress;
 use crate::entry::SegmentEntry;
 use roaring::RoaringBitmap;
+use squall_catalog::TableId;
 use squall_column_store::Segment;
 use std::sync::Arc;
 
 /// A segment with what is said of it in a manifest.
 #[derive(Debug)]
 pub struct ListedSegment {
+    /// The table or partition that has it.
+    pub(crate) storage: TableId,
     pub(crate) number: u64,
     pub(crate) segment: Arc<Segment>,
     pub(crate) entry: SegmentEntry,
 }
 
 impl ListedSegment {
+    /// The address of the row at a position.
+    pub fn address(&self, position: u32) -> RowAddress {
+        RowAddress { storage: self.storage, segment: self.number, position }
+    }
+
     /// Its number, which is its file's name.
     pub fn number(&self) -> u64 {
         self.number

@@ -10,20 +10,20 @@ use squall_column_store::ColumnSpec;
 use squall_column_store::index::IndexChoice;
 use squall_column_store::segment::SEGMENT_ROWS_MAX;
 use squall_functions::arrow_map::ValueArrayBuilder;
-use squall_row_store::{HeldTable, ManifestEntry, RowStore, Table};
+use squall_row_store::{HeldTable, LevelStore, ManifestEntry, Table};
 use squall_types::{SqlError, SqlResult};
 use std::sync::Arc;
 
 /// Segments of about one size that are merged as they come.
 const MERGE_FROM: usize = 4;
 
-/// A segment of which one row in so many is deleted is written anew.
+/// A segment of which one row in this many is deleted is written again.
 const DELETED_SHARE: u64 = 4;
 
 /// What came of looking for segments to merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MergeOutcome {
-    /// So many segments became one, or none.
+    /// This many segments became one, or none.
     Merged(usize),
     /// There is nothing to merge.
     Nothing,
@@ -35,14 +35,14 @@ impl ColumnTable {
     /// Merges some segments if it is worth it, or, `all`, if it is possible.
     pub(crate) fn merge(
         &self,
-        store: &RowStore,
+        store: &dyn LevelStore,
         table: &HeldTable,
         threads: usize,
         all: bool,
         check: &dyn Fn() -> SqlResult<()>,
     ) -> SqlResult<MergeOutcome> {
         self.forget_replaced(store);
-        let Some(sealing) = self.sealing(store, table)? else { return Ok(MergeOutcome::Busy) };
+        let Some(sealing) = store.begin_sealing(table, self.part)? else { return Ok(MergeOutcome::Busy) };
         let manifest = self.segments(sealing.manifest()?)?;
         let columns = segment_columns(table, self.is_copy())?;
         let chosen = choose(&manifest, &columns, all);

@@ -3,9 +3,11 @@
 use crate::address::RowAddress;
 use crate::chunk::SegmentRow;
 use crate::columns::TableColumns;
+use crate::rows::SegmentRows;
 use crate::snapshot::{ColumnSnapshot, VisibleSegment};
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
+use squall_catalog::TableId;
 use squall_column_store::predicate::{Condition, Predicate, matching_rows};
 use squall_row_store::{ReadView, Table};
 use squall_types::{SqlError, SqlResult};
@@ -33,6 +35,17 @@ impl ColumnSnapshot {
         Ok(found)
     }
 
+    /// Which segment has the row of a storage key, and at which position; `None` if it is in none, or not any more.
+    pub fn find(&self, table: &Table, key: &[u8]) -> SqlResult<Option<(usize, u32)>> {
+        for (at, visible) in self.segments.iter().enumerate() {
+            let rows = SegmentRows { table, segment: &visible.segment, cache: &self.cache };
+            if let Some(position) = rows.find(key)?.filter(|position| !visible.hidden.contains(*position)) {
+                return Ok(Some((at, position)));
+            }
+        }
+        Ok(None)
+    }
+
     /// Adds the storage keys of rows, given for each segment.
     ///
     /// # Errors
@@ -58,8 +71,8 @@ pub enum Place {
 pub struct FoundPlaces {
     table: Arc<Table>,
     snapshot: Arc<ColumnSnapshot>,
-    /// Which of the segments has a number.
-    numbers: FxHashMap<u64, usize>,
+    /// Which of the snapshot's segments has a number in a table or partition.
+    segments: FxHashMap<(TableId, u64), usize>,
 }
 
 impl FoundPlaces {
@@ -70,9 +83,9 @@ impl FoundPlaces {
     pub fn of(view: &ReadView, table: &Arc<Table>) -> SqlResult<FoundPlaces> {
         let snapshot = ColumnSnapshot::of(view, table)?;
         let snapshot = snapshot.ok_or_else(|| SqlError::internal("no column table"))?;
-        let number = |(at, visible): (usize, &VisibleSegment)| (visible.segment.number(), at);
-        let numbers = snapshot.segments.iter().enumerate().map(number).collect();
-        Ok(FoundPlaces { table: table.clone(), snapshot: Arc::new(snapshot), numbers })
+        let place = |(at, visible): (usize, &VisibleSegment)| ((visible.segment.storage, visible.segment.number), at);
+        let segments = snapshot.segments.iter().enumerate().map(place).collect();
+        Ok(FoundPlaces { table: table.clone(), snapshot: Arc::new(snapshot), segments })
     }
 
     /// The table as the query saw it.
@@ -82,7 +95,7 @@ impl FoundPlaces {
 
     fn segment_row(&self, address: RowAddress) -> SqlResult<SegmentRow> {
         let segment =
-            self.numbers.get(&address.segment).copied().filter(|segment| {
+            self.segments.get(&(address.storage, address.segment)).copied().filter(|segment| {
                 (address.position as usize) < self.snapshot.segments[*segment].segment.segment().rows()
             });
         let segment = segment.ok_or_else(|| SqlError::internal("a row of a segment that is not there"))?;

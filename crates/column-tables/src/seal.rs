@@ -7,7 +7,7 @@ use crate::{segment_columns, segment_ordinals};
 use arrow::array::{ArrayRef, UInt64Array};
 use roaring::RoaringBitmap;
 use rustc_hash::FxHashMap;
-use squall_row_store::{HeldTable, Row, RowStore, Sealing, Table, TablePart};
+use squall_row_store::{HeldTable, LevelStore, Row, Table};
 use squall_types::SqlResult;
 use std::sync::Arc;
 
@@ -29,18 +29,10 @@ pub struct SealOutcome {
 }
 
 impl ColumnTable {
-    /// Begins to take note of what changes meanwhile.
-    pub(crate) fn sealing(&self, store: &RowStore, table: &Arc<Table>) -> SqlResult<Option<Sealing>> {
-        match self.part {
-            TablePart::Rows => Sealing::begin(store, table),
-            TablePart::Copy(_) => Sealing::begin_copy(store, table, false),
-        }
-    }
-
     /// Moves up to [`SEAL_ROWS_MAX`] delta rows of the table into a segment, on `threads` threads; `None` if another thread
     /// is at it.
-    pub fn seal(&self, store: &RowStore, table: &HeldTable, threads: usize) -> SqlResult<Option<SealOutcome>> {
-        let Some(mut sealing) = self.sealing(store, table)? else { return Ok(None) };
+    pub fn seal(&self, store: &dyn LevelStore, table: &HeldTable, threads: usize) -> SqlResult<Option<SealOutcome>> {
+        let Some(mut sealing) = store.begin_sealing(table, self.part)? else { return Ok(None) };
         let changes_before = self.delta_changes();
         let manifest = self.segments(sealing.manifest()?)?;
         let mut rows = Vec::new();

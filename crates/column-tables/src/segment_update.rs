@@ -33,17 +33,17 @@ pub fn delete_segment_rows(
     }
     let indexed = indexed_columns(table.def());
     if !indexed.is_empty() {
+        let storage = change.storage_of(&snapshot.segments[segment].segment)?.clone();
         let mut columns = vec![false; table.def().columns.len()];
         indexed.iter().for_each(|ordinal| columns[*ordinal] = true);
         for_each_chunk(table, snapshot, (segment, rows), &columns, interrupt, &mut |chunk| {
             for (at, key) in chunk.keys()?.iter().enumerate() {
-                transaction.delete_entries(table, key, &chunk.stored(at)?)?;
+                transaction.delete_entries(&storage, key, &chunk.stored(at)?)?;
             }
             Ok(())
         })?;
     }
-    change.delete(&snapshot.segments[segment].segment, rows);
-    Ok(())
+    Ok(change.delete(&snapshot.segments[segment].segment, rows)?)
 }
 
 /// The columns of indexes that have entries for each row: keys that are not made of bitmaps, beside the primary one.
@@ -112,14 +112,15 @@ impl SegmentUpdate {
         (row, key): (usize, Option<&[u8]>),
         stored: &[Value],
     ) -> StoreResult<()> {
+        let at = chunk.rows()[row];
         if self.changes_entries() {
             let key = key.ok_or_else(|| SqlError::internal("a row without its key"))?;
             let old = chunk.stored(row)?;
             let mut new = old.clone();
             self.changing.iter().for_each(|ordinal| new[*ordinal] = stored[*ordinal].clone());
-            transaction.change_entries(&self.table, key, &old, &new)?;
+            let storage = self.change.storage_of(&self.snapshot.segments[at.segment].segment)?;
+            transaction.change_entries(storage, key, &old, &new)?;
         }
-        let at = chunk.rows()[row];
         self.pending_bytes += self.pending[at.segment].push(at.position, stored)?;
         if self.pending_bytes >= SEGMENT_BYTES_MAX {
             let greatest = (0..self.pending.len()).max_by_key(|segment| self.pending[*segment].bytes);
@@ -148,7 +149,7 @@ impl SegmentUpdate {
             self.write(segment)?;
         }
         let changed = self.change.rows();
-        transaction.change_list(&self.table, self.change.finish())?;
+        self.change.finish(transaction)?;
         Ok(changed)
     }
 }

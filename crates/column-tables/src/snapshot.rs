@@ -18,9 +18,9 @@ pub const COPY_CHANGES_MAX: usize = 1 << 16;
 /// All rows of a column table as one reader sees them.
 #[derive(Debug)]
 pub struct ColumnSnapshot {
-    /// The segments, oldest first.
+    /// The segments, oldest first within each partition.
     pub segments: Vec<VisibleSegment>,
-    /// Rows that are in no segment, in the order of their keys. Their number is bounded by how often tables are sealed.
+    /// Rows that are in no segment, in the order of their keys within each partition. Their number is bounded by how often tables are sealed.
     pub delta: Vec<Row>,
     /// What segments are read through.
     pub cache: Arc<ColumnCache>,
@@ -45,10 +45,19 @@ impl ColumnSnapshot {
         }
     }
 
-    /// What a reader sees of a table; `None` if it is no column table.
+    /// What a reader sees of a table, or of those of its partitions that are meant; `None` if it is no column table.
     pub fn of(view: &ReadView, table: &Arc<Table>) -> SqlResult<Option<ColumnSnapshot>> {
-        let Some(manifest) = ColumnTable::manifest_at(view, table)? else { return Ok(None) };
-        Self::of_manifest(&manifest, view.delta_rows(table)?, table, usize::MAX)
+        let Some(column_table) = ColumnTable::of(table) else { return Ok(None) };
+        let cache = column_table.cache.clone();
+        let mut all = ColumnSnapshot { segments: Vec::new(), delta: Vec::new(), cache };
+        for storage in table.storages() {
+            let Some(manifest) = ColumnTable::manifest_at(view, &storage)? else { return Ok(None) };
+            let part = Self::of_manifest(&manifest, view.delta_rows(&storage)?, &storage, usize::MAX)?;
+            let Some(part) = part else { return Ok(None) };
+            all.segments.extend(part.segments);
+            all.delta.extend(part.delta);
+        }
+        Ok(Some(all))
     }
 
     /// What a reader sees of a table by its copy of columns; `None` if it has none that is complete, or too many rows have

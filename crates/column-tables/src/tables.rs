@@ -9,7 +9,7 @@ use squall_catalog::{IndexId, IndexType, TableDef, TableId};
 use squall_column_store::ColumnCache;
 use squall_column_store::segment::remove_unlisted_segments;
 use squall_row_store::{
-    EngineTraits, HeldTable, LevelBytes, LevelFault, LevelPlace, ManifestEntry, Optimized, ReplacedEngine, RowStore,
+    EngineTraits, HeldTable, LevelBytes, LevelFault, LevelPlace, LevelStore, ManifestEntry, Optimized, ReplacedEngine,
     SegmentSource, Table, TableEngine, TableFeature, TablePart, WorkFailed,
 };
 use squall_types::{SqlError, SqlResult};
@@ -21,8 +21,8 @@ use std::sync::{Arc, Weak};
 /// The name of the engine of column tables.
 pub const COLUMN_ENGINE: &str = "COLUMN";
 
-/// The engine of column tables. Each generation of a table has a folder, `<table id>.<generation>`, and each
-/// copy of columns, `<table id>.<generation>.<index id>`.
+/// The engine of column tables. Each generation of a table, or of a partition, has a folder, `<id>.<generation>`, and each
+/// copy of columns, `<id>.<generation>.<index id>`.
 pub struct ColumnTables {
     folder: PathBuf,
     cache: Arc<ColumnCache>,
@@ -75,11 +75,11 @@ impl TableEngine for ColumnTables {
     }
 
     fn open(&self, def: &TableDef, place: LevelPlace) -> SqlResult<Arc<dyn SegmentSource>> {
-        let folder = self.folder.join(folder_name(def.id, place.generation, place.part));
+        let folder = self.folder.join(folder_name(place.storage, place.generation, place.part));
         let number = |entry: &ManifestEntry| entry_number(&entry.name);
         let last = place.manifest.iter().filter_map(number).max().unwrap_or(0);
         let (cache, due) = (self.cache.clone(), self.due.clone());
-        let table = ColumnTable::new(def, place.part, folder.clone(), last, cache, due, place.room)?;
+        let table = ColumnTable::new(def, (place.storage, place.part), folder.clone(), last, cache, due, place.room)?;
         let listed: HashSet<OsString> =
             place.manifest.iter().filter_map(number).map(|number| format!("{number}.parquet").into()).collect();
         let listed: HashSet<&OsStr> = listed.iter().map(OsString::as_os_str).collect();
@@ -110,7 +110,7 @@ impl TableEngine for ColumnTables {
         Ok(())
     }
 
-    fn level_bytes(&self, store: &RowStore, table: &Arc<Table>, part: TablePart) -> SqlResult<LevelBytes> {
+    fn level_bytes(&self, store: &dyn LevelStore, table: &Arc<Table>, part: TablePart) -> SqlResult<LevelBytes> {
         let manifest = ColumnTable::manifest_of_part(&store.read_view(), table, part)?;
         let (data, index) = manifest.map_or((0, 0), |manifest| manifest.bytes());
         Ok(LevelBytes { data, index })
@@ -118,7 +118,7 @@ impl TableEngine for ColumnTables {
 
     fn check(
         &self,
-        store: &RowStore,
+        store: &dyn LevelStore,
         table: &HeldTable,
         part: TablePart,
         interrupt: &dyn Fn() -> SqlResult<()>,
@@ -139,7 +139,7 @@ impl TableEngine for ColumnTables {
 
     fn optimize(
         &self,
-        store: &RowStore,
+        store: &dyn LevelStore,
         table: &HeldTable,
         part: TablePart,
         threads: usize,
@@ -150,7 +150,7 @@ impl TableEngine for ColumnTables {
         Ok(if work.complete { Optimized::Done } else { Optimized::Busy })
     }
 
-    fn start(&self, store: Weak<RowStore>, threads: usize, failed: WorkFailed) -> SqlResult<()> {
+    fn start(&self, store: Weak<dyn LevelStore>, threads: usize, failed: WorkFailed) -> SqlResult<()> {
         let sealer = BackgroundSealer::start(self.due.clone(), store, threads, failed)?;
         *self.sealer.lock() = Some(sealer);
         Ok(())
@@ -160,7 +160,12 @@ impl TableEngine for ColumnTables {
         *self.sealer.lock() = None;
     }
 
-    fn make_copy(&self, store: &RowStore, table: &HeldTable, interrupt: &dyn Fn() -> SqlResult<()>) -> SqlResult<()> {
+    fn make_copy(
+        &self,
+        store: &dyn LevelStore,
+        table: &HeldTable,
+        interrupt: &dyn Fn() -> SqlResult<()>,
+    ) -> SqlResult<()> {
         match ColumnTable::of_copy(table) {
             Some(copy) => copy.make_copy(store, table, interrupt),
             None => Ok(()),
@@ -175,7 +180,7 @@ fn folder_name(table: TableId, generation: u64, part: TablePart) -> String {
     }
 }
 
-/// The table of a segment's file; `None` if the file does not lie in a table's folder.
+/// The table or partition of a segment's file; `None` if the file does not lie in a table's folder.
 pub fn table_of_segment(path: &Path) -> Option<TableId> {
     parse_folder_name(path.parent()?.file_name()?.to_str()?).map(|(table, ..)| table)
 }

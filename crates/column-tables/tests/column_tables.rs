@@ -239,7 +239,7 @@ fn by_column(fixture: &Fixture, txn: &mut Transaction) -> BTreeSet<String> {
 fn change_many(fixture: &Fixture, txn: &mut Transaction, odd: bool, amount: Option<i64>) {
     let table = &fixture.table;
     let chosen = |values: &[Value]| matches!(values[1], Value::Int(id) if (id % 2 == 1) == odd);
-    let view = txn.begin_bulk_change(table).unwrap().expect("nobody else has the table");
+    let view = txn.begin_bulk_change(table).unwrap().expect("no other session has the table");
     let snapshot = ColumnSnapshot::of(&view, table).unwrap().unwrap();
     let mut change = BulkChange::new(table, 1).unwrap();
     for visible in &snapshot.segments {
@@ -250,7 +250,7 @@ fn change_many(fixture: &Fixture, txn: &mut Transaction, odd: bool, amount: Opti
         let positions: Vec<u32> =
             seen.enumerate().filter(|(at, _)| chosen(&[Value::Null, id(*at)])).map(|(_, position)| position).collect();
         if amount.is_none() {
-            change.delete(&visible.segment, &positions.iter().copied().collect());
+            change.delete(&visible.segment, &positions.iter().copied().collect()).unwrap();
             continue;
         }
         let values = row(("", 0), amount);
@@ -261,7 +261,7 @@ fn change_many(fixture: &Fixture, txn: &mut Transaction, odd: bool, amount: Opti
         };
         change.replace(&snapshot, &visible.segment, &positions, vec![column(2), column(3)]).unwrap();
     }
-    txn.change_list(table, change.finish()).unwrap();
+    change.finish(txn).unwrap();
     for delta in &snapshot.delta {
         let old = txn.get_locked(table, delta.key_bytes(), FOR_UPDATE).unwrap().unwrap();
         let values = old.values(table).unwrap();

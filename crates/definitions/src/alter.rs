@@ -5,10 +5,10 @@ use crate::constraint::parent_name;
 use crate::copy::RowCopier;
 use crate::create::check_constraint_names;
 use crate::drop::{check_triggers_stay, rename_entry, with_children};
-use crate::edit::ReservedId;
 use crate::edit::change_catalog;
 use crate::edit::define;
 use crate::edit::reserve_table_id;
+use crate::edit::{CatalogEdit, ReservedId};
 use crate::exchange::exchange_partition;
 use crate::execute::{DdlEnv, QualifiedName, base_table};
 use crate::locked::lock_tables;
@@ -23,6 +23,7 @@ use squall_server_state::ServerState;
 use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, Level, SqlError, SqlResult, Value};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Rows that are copied between two looks of others at how far it is.
 const ROWS_PER_NOTE: u64 = 256;
@@ -96,7 +97,7 @@ pub fn alter_table(
     check_constraint_names(seen, &name.0, &alteration.table)?;
     note_keys_switch(env, old, &alteration);
     let rename = renamed_to(env, name, statement)?;
-    check_rename(seen, old, rename.as_ref())?;
+    check_rename(seen, (old.name(), old), rename.as_ref())?;
     let place = rename.as_ref().unwrap_or(name);
     match alteration.work {
         Work::Metadata => {
@@ -238,8 +239,12 @@ fn note_keys_switch(env: &DdlEnv, old: &TableDef, alteration: &Alteration) {
     }
 }
 
-fn check_rename(catalog: &Catalog, table: &LockedTable, to: Option<&QualifiedName>) -> SqlResult<()> {
-    let from = table.name();
+/// Whether the table can have the name that RENAME TO gives it.
+pub(crate) fn check_rename(
+    catalog: &Catalog,
+    (from, table): (&QualifiedName, &TableDef),
+    to: Option<&QualifiedName>,
+) -> SqlResult<()> {
     let Some(to) = to.filter(|to| *to != from) else { return Ok(()) };
     if catalog.database(&to.0).is_none() {
         return Err(SqlError::new(squall_types::ErrorCode::BadDatabase, &[&to.0]));
@@ -261,6 +266,12 @@ fn truncated(table: &TableDef, statement: &AlterTable) -> SqlResult<Vec<TableId>
     Ok(storages)
 }
 
+/// Changes the catalog, and notes how long that takes.
+fn timed_change(state: &ServerState, change: impl FnOnce(&mut CatalogEdit<'_>) -> SqlResult<()>) -> SqlResult<()> {
+    let began = Instant::now();
+    change_catalog(state, change).inspect(|()| state.definition_times.publish.note(began.elapsed()))
+}
+
 fn commit_in_place(
     state: &ServerState,
     tables: &LockedTables,
@@ -268,7 +279,7 @@ fn commit_in_place(
     table: &TableDef,
     (rename, truncated): (Option<&QualifiedName>, Vec<TableId>),
 ) -> SqlResult<()> {
-    change_catalog(state, |catalog| {
+    timed_change(state, |catalog| {
         catalog.truncate_storages(old, table.clone(), truncated, tables)?;
         match rename.filter(|to| *to != old.name()) {
             Some(to) => rename_entry(catalog, tables, old.name(), to),
@@ -285,7 +296,7 @@ fn commit_copy(
     table: &TableDef,
     rename: Option<&QualifiedName>,
 ) -> SqlResult<()> {
-    change_catalog(state, |catalog| {
+    timed_change(state, |catalog| {
         catalog.replace_by_copy(old, reserved, table.clone(), tables)?;
         match rename.filter(|to| *to != old.name()) {
             Some(to) => rename_entry(catalog, tables, old.name(), to),
@@ -298,7 +309,7 @@ fn set_auto_increment(state: &ServerState, alteration: &Alteration) -> SqlResult
     let Some(next) = alteration.auto_increment else { return Ok(()) };
     let table = state.store.table(&Arc::new(alteration.table.clone()))?;
     // Never below what is in use.
-    let used = crate::copy::greatest_auto_increment(&state.store, &table)?;
+    let used = crate::copy::greatest_auto_increment(&*state.store, &table)?;
     state.store.set_auto_increment(&table, next.max(used.saturating_add(1)))
 }
 
@@ -322,7 +333,10 @@ fn build_indexes(
         progress.add(rows);
         context.kill.check()
     };
+    let began = Instant::now();
     state.store.build_indexes(&table, &fresh, &check).map_err(SqlError::from)?;
+    let rows = state.store.table_stats(&table).row_count;
+    state.definition_times.build_index.note(rows.saturating_mul(fresh.len() as u64), began.elapsed());
     let is_new = |index: &&IndexDef| index.is_vector() && old.indexes.iter().all(|other| other.id != index.id);
     for index in new.indexes.iter().filter(is_new) {
         state.store.build_vector_index(&table, index.id, &check)?;
@@ -385,6 +399,7 @@ fn copy_rows(
     }
     let source = state.store.table(old.def())?;
     let target = state.store.create_data(&new)?;
+    let began = Instant::now();
     let copied = (|| {
         let mut copier = RowCopier::new(state, env, database, old.def(), &target, alter_env.strict)?;
         let mut load = state.store.bulk_load(&target);
@@ -415,7 +430,10 @@ fn copy_rows(
         Ok(outcome.loaded)
     })();
     match copied {
-        Ok(rows) => Ok((new, rows)),
+        Ok(rows) => {
+            state.definition_times.copy_rows.note(rows, began.elapsed());
+            Ok((new, rows))
+        }
         Err(error) => {
             state.store.drop_data(&new)?;
             Err(error)

@@ -55,7 +55,7 @@ struct Builder<'a> {
     collation: CollationId,
     /// Names of the columns that the statement adds.
     added: Vec<&'a Ident>,
-    /// Columns that it drops and adds anew: keys hold on to the name.
+    /// Columns that it drops and adds again: keys hold on to the name.
     replaced: Vec<ColumnId>,
 }
 
@@ -232,7 +232,7 @@ impl Builder<'_> {
             }
         }
         self.table.indexes.retain(|index| !index.parts.is_empty());
-        // A key that lost a part is another key: it gets a new id, so that it is built anew.
+        // A key that lost a part is another key: it gets a new id, so that it is built again.
         let mut next = self.table.next_index_id;
         for index in &mut self.table.indexes {
             let old = self.old.indexes.iter().find(|old| old.id == index.id);
@@ -395,7 +395,7 @@ impl Builder<'_> {
         add_column_constraints(&mut self.table, definition, self.context)
     }
 
-    /// The keys of a column that was dropped become those of the one that has come in its place. They are built anew.
+    /// The keys of a column that was dropped become those of the one that has come in its place. They are built again.
     fn take_over_keys(&mut self, column: &mut ColumnDef) -> SqlResult<()> {
         let is_same = |id: &&ColumnId| {
             let before = self.old.ordinal(**id).map(|at| &self.old.columns[at]);

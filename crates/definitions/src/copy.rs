@@ -6,7 +6,7 @@ use squall_executor::StatementEnv;
 use squall_functions::operators::convert::convert_value;
 use squall_planner::dml::foreign_key::check_parents_in;
 use squall_planner::dml::target::{RowMaker, Target, implicit_default};
-use squall_row_store::{Direction, ReadView, RowStore, Table, ValueRange};
+use squall_row_store::{Direction, ReadView, Table, TableStore, ValueRange};
 use squall_server_state::ServerState;
 use squall_types::convert::{ConversionContext, store_value};
 use squall_types::temporal::TimeZone;
@@ -28,7 +28,7 @@ enum Source {
 /// Converts rows.
 pub struct RowCopier<'a> {
     env: &'a DdlEnv,
-    store: &'a RowStore,
+    store: &'a dyn TableStore,
     target: Arc<Table>,
     sources: Vec<Source>,
     strict: bool,
@@ -85,12 +85,12 @@ impl<'a> RowCopier<'a> {
         let has_rules = !new_keys.is_empty()
             || sources.iter().any(|source| matches!(source, Source::Computed))
             || new.checks.iter().any(|check| check.enforced && !old.checks.contains(check));
-        let store = (*state.store).clone();
+        let store = state.store.clone();
         let view = store.read_view();
         let statement = Arc::new(StatementEnv::new(env.context.clone(), catalog, store, Some(view.clone())));
         Ok(RowCopier {
             env,
-            store: &state.store,
+            store: &*state.store,
             target: target.clone(),
             sources,
             strict,
@@ -200,7 +200,7 @@ impl<'a> RowCopier<'a> {
 }
 
 /// The greatest AUTO_INCREMENT value in use.
-pub fn greatest_auto_increment(store: &RowStore, table: &Arc<Table>) -> SqlResult<u64> {
+pub fn greatest_auto_increment(store: &dyn TableStore, table: &Arc<Table>) -> SqlResult<u64> {
     let Some(ordinal) = table.def().auto_increment_ordinal() else { return Ok(0) };
     let range = table.range(IndexId(0), ValueRange::ALL)?;
     let mut cursor = store.read_view().scan(table, &range, Direction::Forward);

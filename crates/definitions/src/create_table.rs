@@ -172,8 +172,7 @@ fn row_bytes(table: &TableDef) -> u64 {
             SqlType::String { kind: StringKind::Text(_) | StringKind::Geometry(_) | StringKind::Vector, .. }
             | SqlType::Json => 12,
             SqlType::String { length, collation, .. } => {
-                let bytes =
-                    u64::from(*length) * u64::from(squall_server_state::charset::bytes_per_character(*collation));
+                let bytes = u64::from(*length) * u64::from(collation.charset().bytes_per_character_max());
                 bytes + if bytes > 255 { 2 } else { 1 }
             }
             SqlType::Int { width, .. } => u64::from(width.bits() / 8),

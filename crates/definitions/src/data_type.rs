@@ -2,10 +2,11 @@
 
 use squall_parser::ast::{CharacterAttributes, DataType, IntegerKind, LobSize, NumericSign, SqlString};
 use squall_planner::bind::geometry_kind;
-use squall_server_state::charset;
 use squall_types::collation::sort_key;
 use squall_types::vector::{DIMENSIONS_DEFAULT, DIMENSIONS_MAX};
-use squall_types::{CollationId, ErrorCode, IntWidth, SqlError, SqlMode, SqlResult, SqlType, StringKind, TextSize};
+use squall_types::{
+    Charset, CollationId, ErrorCode, IntWidth, SqlError, SqlMode, SqlResult, SqlType, StringKind, TextSize,
+};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -86,11 +87,11 @@ pub fn resolve_type(data_type: &DataType, name: &str, rules: TypeRules) -> SqlRe
 pub fn named_collation(charset: Option<&str>, collation: Option<&str>, default: CollationId) -> SqlResult<CollationId> {
     match (charset, collation) {
         (None, None) => Ok(default),
-        (Some(charset), None) => charset::default_collation(charset),
-        (None, Some(collation)) => charset::collation(collation),
+        (Some(charset), None) => Charset::named(charset).map(Charset::default_collation),
+        (None, Some(collation)) => CollationId::named(collation),
         (Some(charset), Some(collation)) => {
-            let id = charset::collation(collation)?;
-            if charset::charset(charset)? == id.charset() {
+            let id = CollationId::named(collation)?;
+            if Charset::named(charset)? == id.charset() {
                 Ok(id)
             } else {
                 Err(SqlError::new(ErrorCode::CollationCharsetMismatch, &[&collation, &charset]))
@@ -101,7 +102,7 @@ pub fn named_collation(charset: Option<&str>, collation: Option<&str>, default: 
 
 fn string_collation(characters: &CharacterAttributes, default: CollationId) -> SqlResult<CollationId> {
     let id = named_collation(characters.charset.as_deref(), characters.collation.as_deref(), default)?;
-    if characters.binary && characters.collation.is_none() { Ok(charset::binary_collation(id)) } else { Ok(id) }
+    if characters.binary && characters.collation.is_none() { Ok(id.charset().binary_collation()) } else { Ok(id) }
 }
 
 fn invalid_size(name: &str) -> SqlError {
@@ -187,7 +188,7 @@ fn char_type(length: u64, collation: CollationId, name: &str, rules: TypeRules) 
 }
 
 fn varchar_type(length: u64, collation: CollationId, name: &str, rules: TypeRules) -> SqlResult<SqlType> {
-    let most = 65_535 / u64::from(charset::bytes_per_character(collation));
+    let most = 65_535 / u64::from(collation.charset().bytes_per_character_max());
     if length > most {
         if rules.sql_mode.is_strict() {
             return Err(SqlError::new(ErrorCode::TooBigFieldLength, &[&name, &most]));
@@ -204,7 +205,7 @@ fn text_type(size: LobSize, length: Option<u64>, collation: CollationId) -> SqlT
         (LobSize::Long, _) => TextSize::Long,
         (LobSize::Plain, None | Some(0)) => TextSize::Normal,
         (LobSize::Plain, Some(length)) => {
-            match length.saturating_mul(u64::from(charset::bytes_per_character(collation))) {
+            match length.saturating_mul(u64::from(collation.charset().bytes_per_character_max())) {
                 0..=255 => TextSize::Tiny,
                 256..=65_535 => TextSize::Normal,
                 65_536..=16_777_215 => TextSize::Medium,

@@ -9,7 +9,6 @@ use crate::names::check_database_name;
 use squall_catalog::Catalog;
 use squall_parser::ast::{AlterDatabase, CreateDatabase, DatabaseOption, DropDatabase};
 use squall_server_state::ServerState;
-use squall_server_state::charset;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult};
 
 fn collation_of(options: &[DatabaseOption], default: CollationId) -> SqlResult<CollationId> {
@@ -17,7 +16,7 @@ fn collation_of(options: &[DatabaseOption], default: CollationId) -> SqlResult<C
     for option in options {
         match option {
             DatabaseOption::Charset(Some(name)) => charset = Some(&**name),
-            DatabaseOption::Charset(None) => charset = Some(charset::charset_name(default)),
+            DatabaseOption::Charset(None) => charset = Some(default.charset().name()),
             DatabaseOption::Collate(name) => collation = Some(&**name),
             DatabaseOption::Encryption(false) | DatabaseOption::ReadOnly(None | Some(false)) => {}
             DatabaseOption::Encryption(true) => return Err(SqlError::unsupported("ENCRYPTION")),
@@ -86,7 +85,8 @@ pub fn alter_database(state: &ServerState, env: &DdlEnv, statement: &AlterDataba
 pub fn drop_database(state: &ServerState, env: &DdlEnv, statement: &DropDatabase) -> SqlResult<u64> {
     let name = statement.name.as_str();
     refuse_system(env, name)?;
-    if state.is_of_module(name) {
+    // Accounts, jobs and time zones are in it.
+    if state.is_of_module(name) || name.eq_ignore_ascii_case(squall_system_tables::SYSTEM_DATABASE) {
         return Err(SqlError::new(ErrorCode::NoSystemSchemaAccess, &[&name]));
     }
     let in_it = |catalog: &Catalog| -> Vec<QualifiedName> {
@@ -97,6 +97,7 @@ pub fn drop_database(state: &ServerState, env: &DdlEnv, statement: &DropDatabase
         |catalog: &Catalog| Ok(in_it(catalog).into_iter().flat_map(|table| with_children(catalog, table)).collect());
     define(state, env, wanted, |tables, catalog| {
         let Some(database) = catalog.database(name) else {
+            check_database_name(name)?;
             let error = SqlError::new(ErrorCode::DbDropExists, &[&name]);
             if !statement.if_exists {
                 return Err(error);

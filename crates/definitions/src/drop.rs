@@ -25,6 +25,7 @@ fn unknown_tables(names: &[&QualifiedName]) -> SqlError {
 
 /// DROP TABLE of base tables: all or none.
 pub fn drop_tables(state: &ServerState, env: &DdlEnv, names: &[QualifiedName], if_exists: bool) -> SqlResult<()> {
+    names.iter().try_for_each(|(_, table)| check_table_name(table))?;
     let mut named = FxHashSet::default();
     if let Some(twice) = names.iter().find(|name| !named.insert(*name)) {
         return Err(SqlError::new(ErrorCode::NonUniqueTable, &[&twice.1]));

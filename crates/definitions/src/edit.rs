@@ -83,17 +83,17 @@ pub fn define<T>(
     define_after(state, env, wanted, |_| Ok(()), change)
 }
 
-/// [`define`]; `prepare` is done with the tables locked, and in no other definition's way.
-pub fn define_after<T>(
+/// [`define`]; `prepare` is done with the tables locked, and in no other definition's way. What it gives is held until the change is published.
+pub fn define_after<T, P>(
     state: &ServerState,
     env: &DdlEnv,
     wanted: impl Fn(&Catalog) -> SqlResult<Vec<QualifiedName>>,
-    prepare: impl Fn(&LockedTables) -> SqlResult<()>,
+    prepare: impl Fn(&LockedTables) -> SqlResult<P>,
     change: impl Fn(&LockedTables, &mut CatalogEdit<'_>) -> SqlResult<T>,
 ) -> SqlResult<T> {
     loop {
         let tables = lock_tables(state, env, &wanted)?;
-        prepare(&tables)?;
+        let _prepared = prepare(&tables)?;
         match change_catalog(state, |catalog| change(&tables, catalog)) {
             Err(error)
                 if error.is(ErrorCode::DoesNotSupportSchemaChange)

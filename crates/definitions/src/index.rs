@@ -9,7 +9,6 @@ use squall_catalog::{
 };
 use squall_parser::ast::{Ident, IndexDefinition, IndexKind, KeyPart, KeyPartSource};
 use squall_row_store::TableFeature;
-use squall_server_state::charset;
 use squall_types::vector::Metric;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, StringKind};
 use squall_vector_index::{LINKS_DEFAULT, LINKS_MAX, LINKS_MIN};
@@ -494,14 +493,14 @@ fn prefix_length(
     if length == 0 {
         return Err(SqlError::new(ErrorCode::KeyPartZeroLength, &[&column.name]));
     }
-    let bytes = u64::from(length) * u64::from(charset::bytes_per_character(*collation));
+    let bytes = u64::from(length) * u64::from(collation.charset().bytes_per_character_max());
     if bytes > KEY_BYTES_MAX {
         let error = SqlError::new(ErrorCode::TooLongKey, &[&KEY_BYTES_MAX]);
         if context.sql_mode().is_strict() || kind != IndexKind::Plain {
             return Err(error);
         }
         context.statement.diagnostics.warn(error);
-        return Ok(Some((KEY_BYTES_MAX / u64::from(charset::bytes_per_character(*collation))) as u32));
+        return Ok(Some((KEY_BYTES_MAX / u64::from(collation.charset().bytes_per_character_max())) as u32));
     }
     if !is_text && length > *column_length {
         return Err(SqlError::new(ErrorCode::WrongSubKey, &[]));
@@ -550,7 +549,7 @@ fn check_arrays(table: &TableDef, parts: &[IndexPart]) -> SqlResult<bool> {
 fn part_bytes(column: &ColumnDef, prefix: Option<u32>) -> u64 {
     match column.element_type().unwrap_or(&column.sql_type) {
         SqlType::String { length, collation, .. } => {
-            u64::from(prefix.unwrap_or(*length)) * u64::from(charset::bytes_per_character(*collation))
+            u64::from(prefix.unwrap_or(*length)) * u64::from(collation.charset().bytes_per_character_max())
         }
         _ => 8,
     }

@@ -4,7 +4,7 @@
 //! From the bottom up: [`names`], [`data_type`], [`constant`], [`context`], [`mod@column`], [`functional_key`], [`index`], [`table_option`],
 //! [`constraint`], [`create_table`], [`alter_table`] (definitions as values); [`execute`], [`locked`], [`edit`] (how the catalog is
 //! changed); [`copy`] and [`sorted_rows`] (rows of one definition as rows of another); [`create`], [`alter`], [`mod@drop`], [`database`],
-//! [`trigger`], [`view`] (the statements).
+//! [`trigger`], [`view`] (the statements), [`explain`] (ALTER TABLE before it is done).
 //!
 //! Knows: the catalog, the store, [`ServerState`](squall_server_state::ServerState). Must not know: sessions, transactions, packets.
 
@@ -23,6 +23,7 @@ pub mod drop;
 pub mod edit;
 pub mod exchange;
 pub mod execute;
+pub mod explain;
 pub mod expressions;
 pub mod functional_key;
 pub mod index;

@@ -102,7 +102,7 @@ impl WaitBudget {
 }
 
 /// Locks tables against everyone else: those among `wanted` that are base tables, as the catalog has them once all are
-/// locked. `wanted` is asked anew after each wait. Names without a table are left to the statement to complain about.
+/// locked. `wanted` is asked again after each wait. Names without a table are left to the statement to complain about.
 pub fn lock_tables(
     state: &ServerState,
     env: &DdlEnv,

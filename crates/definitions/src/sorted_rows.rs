@@ -11,7 +11,7 @@ use squall_parser::ast::{
     SystemVariable, TableFactor, TableReference,
 };
 use squall_planner::dml::query::for_each_row;
-use squall_planner::{Binder, BoundQuery, TableRequest, TableResolver};
+use squall_planner::{Binder, BoundQuery, KeptParameters, TableRequest, TableResolver};
 use squall_server_state::ServerState;
 use squall_system_tables::with_subject;
 use squall_types::{SqlError, SqlResult, SqlType, Value};
@@ -39,8 +39,9 @@ pub fn for_each_sorted_row(
         tables: &tables,
         params: &[],
         text: b"",
-        keeps_parameters: false,
+        kept_parameters: KeptParameters::None,
         insert_values: None,
+        source_subqueries: &[],
         row_keys_of_views: false,
         change_locks: Default::default(),
     };
@@ -48,7 +49,7 @@ pub fn for_each_sorted_row(
     let rows = OrderedRows { query, database, table };
     let rows = with_subject(state, env.who(), |subject| subject.authorize(rows))?;
     let types: Vec<SqlType> = table.named_columns().iter().map(|column| column.sql_type.clone()).collect();
-    let store = (*state.store).clone();
+    let store = state.store.clone();
     let view = store.read_view();
     let statement = Arc::new(StatementEnv::new(env.context.clone(), catalog.clone(), store, Some(view)));
     let zone = &env.context.settings.time_zone;
@@ -61,7 +62,7 @@ pub fn for_each_sorted_row(
                 *at = zone.to_utc(*at).unwrap_or(*at);
             }
         }
-        // Hidden columns are computed anew.
+        // Hidden columns are computed again.
         row.resize(table.columns.len(), Value::Null);
         take(row).map_err(Into::into)
     };
@@ -102,7 +103,7 @@ impl TableResolver for OneTable<'_> {
         if definition.id != self.table.id {
             return Err(SqlError::unsupported("another table in ORDER BY of ALTER TABLE"));
         }
-        Ok(Arc::new(RowTable::new(request.database, request.alias, definition.clone(), &self.state.store)?))
+        Ok(Arc::new(RowTable::new(request.database, request.alias, definition.clone(), self.state.store.clone())?))
     }
 
     fn temporary_table(&self, database: &str, name: &str) -> Option<Arc<TableDef>> {

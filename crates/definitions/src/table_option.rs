@@ -5,7 +5,6 @@ use crate::data_type::named_collation;
 use squall_catalog::{EngineName, TableCompression, TableDef};
 use squall_parser::ast::TableOption;
 use squall_row_store::TableFeature;
-use squall_server_state::charset;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlMode, SqlResult};
 
 /// Takes the options into the table; the default collation has been set from them before its columns were made.
@@ -22,7 +21,7 @@ pub fn table_collation(options: &[TableOption], default: CollationId) -> SqlResu
     for option in options {
         match option {
             TableOption::Charset(name) => {
-                let name = name.as_deref().unwrap_or_else(|| charset::charset_name(default));
+                let name = name.as_deref().unwrap_or_else(|| default.charset().name());
                 if let Some(other) = charset.filter(|other: &&str| !other.eq_ignore_ascii_case(name)) {
                     return Err(SqlError::new(ErrorCode::ConflictingDeclarations, &[&other, &name]));
                 }

@@ -1,7 +1,8 @@
 //! CREATE and DROP of triggers.
 
-use crate::edit::define;
+use crate::edit::{define, define_after};
 use crate::execute::{DdlEnv, QualifiedName, base_table};
+use crate::locked::LockedTables;
 use crate::routine::IfThere;
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{Catalog, TableDef, TriggerDef};
@@ -32,7 +33,9 @@ pub fn create_trigger(
     if_there: IfThere,
 ) -> SqlResult<bool> {
     let wanted = |catalog: &Catalog| base_table(catalog, table).map(|_| vec![table.clone()]);
-    define(state, env, wanted, |tables, catalog| {
+    // Its definer is not dropped before it is known to define something. No other change of accounts waits while this waits for the table.
+    let prepare = |_: &LockedTables| Ok(state.accounts.begin_change_blocking());
+    define_after(state, env, wanted, prepare, |tables, catalog| {
         let locked = tables.base_table(table)?;
         if let Some((owner, _)) = catalog.trigger(&table.0, &trigger.name) {
             // One of another table is in the way in any case.

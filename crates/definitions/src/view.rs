@@ -67,6 +67,8 @@ pub fn create_view(
         .to_string(),
         sql_mode: env.context.settings.sql_mode.0,
     };
+    // Its definer is not dropped before it is known to define something.
+    let _accounts = state.accounts.begin_change_blocking();
     change_catalog(state, |catalog| {
         match catalog.entry(&name.0, &name.1) {
             Some(TableEntry::Table(_)) if statement.alter || statement.or_replace => {

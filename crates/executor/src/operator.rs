@@ -1,6 +1,8 @@
 //! The properties of our operators, and DataFusion's trait made from them.
 
-use datafusion::common::{Result, Statistics, internal_err};
+use arrow::datatypes::Schema;
+use datafusion::common::stats::Precision;
+use datafusion::common::{ColumnStatistics, Result, Statistics, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
@@ -256,4 +258,25 @@ macro_rules! execution_plan {
     };
 }
 
+/// Plans have no order, but DataFusion's trait of logical operators asks for one.
+macro_rules! without_order {
+    ($node:ident) => {
+        impl PartialOrd for $node {
+            fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+                (self == other).then_some(std::cmp::Ordering::Equal)
+            }
+        }
+    };
+}
+
 pub(crate) use execution_plan;
+pub(crate) use without_order;
+
+/// What is known of this many rows, of about this many bytes each.
+pub(crate) fn estimated(schema: &Schema, rows: f64, row_bytes: Option<f64>) -> Arc<Statistics> {
+    Arc::new(Statistics {
+        num_rows: Precision::Inexact(rows.ceil() as usize),
+        total_byte_size: row_bytes.map_or(Precision::Absent, |bytes| Precision::Inexact((rows * bytes) as usize)),
+        column_statistics: schema.fields().iter().map(|_| ColumnStatistics::new_unknown()).collect(),
+    })
+}

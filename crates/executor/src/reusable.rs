@@ -1,13 +1,14 @@
 //! Physical plans that several executions of one query run, one after another.
 //!
-//! A plan may be kept if nothing in it belongs to one execution. Its functions depend only on their arguments. Constants decide its
-//! paths to rows. Its operators find the statement, its snapshot and its memory when they run, and expressions find the statement in
-//! the plan's [`ExecutionSlot`]. Before each run the operators are copied without the state of former runs
-//! (`ExecutionPlan::reset_state`).
+//! A plan may be kept if nothing in it belongs to one execution. Its functions depend only on their arguments. Its operators find the
+//! statement, its snapshot and its memory when they run, and expressions find the statement and its parameters in the plan's
+//! [`ExecutionSlot`]. Before each run the operators are copied without the state of former runs (`ExecutionPlan::reset_state`), and
+//! paths to rows that depend on parameters are chosen again.
 //!
 //! Operators are listed one by one: a plan with an operator that is not in the list is not kept.
 
 use crate::access::RowTable;
+use crate::access::filter::{converts_parameter, has_value_silently};
 use crate::access::scan::RowScanExec;
 use crate::env::StatementEnv;
 use crate::operator::Operator;
@@ -19,12 +20,11 @@ use crate::operators::{as_hash_join, as_sort};
 use crate::table_operator::TableOperator;
 use datafusion::catalog::default_table_source::source_as_provider;
 use datafusion::common::Result;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::{Expr, LogicalPlan, Volatility, WindowFunctionDefinition};
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::empty::EmptyExec;
-use datafusion::physical_plan::execution_plan::reset_plan_states;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::{CrossJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
@@ -34,23 +34,27 @@ use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{ExecutionPlan, displayable};
 use squall_functions::aggregate::KernelUdaf;
-use squall_functions::expr::{CallUdf, ExecutionSlot, sql_error_from};
+use squall_functions::expr::{CallUdf, ExecutionSlot, ParameterUdf, datafusion_error, sql_error_from};
 use squall_registry::KernelMemory;
 use squall_row_store::Table;
 use squall_statement_context::StatementContext;
-use squall_types::{Date, SqlResult};
+use squall_types::{Date, SqlResult, Value};
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A plan was chosen by estimates, which change with the rows.
 const AGE_MAX: Duration = Duration::from_secs(60);
-/// A table may have so many times more or fewer rows than when the plan was made …
+/// A table may have this many times more or fewer rows than when the plan was made …
 const ROWS_FACTOR: u64 = 2;
-/// … or so many more or fewer.
+/// … or this many more or fewer.
 const ROWS_SLACK: u64 = 100;
 /// Bytes of an operator with its expressions, schema and equivalences, by measurement of plans of many kinds.
 const OPERATOR_BYTES: u64 = 12 << 10;
+/// Columns that are counted in them.
+const OPERATOR_COLUMNS: u64 = 8;
+/// Bytes of each column more, by measurement of plans over tables of 300 columns.
+const COLUMN_BYTES: u64 = 1536;
 
 /// A plan with what tells whether it may run again.
 pub struct ReusablePlan {
@@ -62,6 +66,10 @@ pub struct ReusablePlan {
     made_on: Date,
     made_at: Instant,
     operators: u64,
+    /// Columns of operators beyond those that each may have.
+    columns: u64,
+    /// Parameters as they are converted for what they are compared with.
+    conversions: Vec<Expr>,
 }
 
 impl fmt::Debug for ReusablePlan {
@@ -92,6 +100,8 @@ impl ReusablePlan {
             made_on: env.current_date,
             made_at: Instant::now(),
             operators: found.operators,
+            columns: found.columns,
+            conversions: conversions(logical).ok()?,
         })
     }
 
@@ -106,13 +116,39 @@ impl ReusablePlan {
             })
     }
 
-    /// The plan for the next execution. No other one may run meanwhile.
+    /// The plan for the next execution, with these parameters; `None` if they want another plan. No other execution may run meanwhile.
     ///
     /// # Errors
-    /// When an operator cannot be copied: a defect.
-    pub fn next_execution(&self, context: Arc<StatementContext>) -> SqlResult<Arc<dyn ExecutionPlan>> {
-        self.slot.put(context, Arc::default());
-        reset_plan_states(self.plan.clone()).map_err(sql_error_from)
+    /// When a table cannot be read, or an operator cannot be copied: a defect.
+    pub fn next_execution(
+        &self,
+        env: &StatementEnv,
+        parameters: Arc<Vec<Value>>,
+    ) -> SqlResult<Option<Arc<dyn ExecutionPlan>>> {
+        self.slot.plan(env.context.clone(), parameters);
+        if !self.conversions.iter().all(|conversion| has_value_silently(conversion, &env.context)) {
+            return Ok(None);
+        }
+        let mut suits = true;
+        let plan = self.plan.clone().transform_up(|node| {
+            match TableOperator::of(node.as_ref()) {
+                _ if !suits => return Ok(Transformed::no(node)),
+                Some(TableOperator::Rows(scan)) => {
+                    if let Some(scan) = scan.for_values(env).map_err(datafusion_error)? {
+                        return Ok(Transformed::yes(Arc::new(scan)));
+                    }
+                    suits = false;
+                }
+                Some(TableOperator::Lookup(join)) => {
+                    suits = join.inner().scan.for_values(env).map_err(datafusion_error)?.is_some();
+                }
+                _ => {}
+            }
+            node.reset_state().map(Transformed::yes)
+        });
+        let plan = plan.map_err(sql_error_from)?.data;
+        self.slot.start();
+        Ok(suits.then_some(plan))
     }
 
     /// Drops the statement that has run last.
@@ -122,8 +158,39 @@ impl ReusablePlan {
 
     /// Bytes, by estimate.
     pub fn size_bytes(&self) -> u64 {
-        self.operators * OPERATOR_BYTES
+        self.operators * OPERATOR_BYTES + self.columns * COLUMN_BYTES
     }
+}
+
+/// Whether a query may have a plan that holds for other values of its parameters, as far as can be seen before it is planned.
+pub fn may_take_other_values(logical: &LogicalPlan) -> bool {
+    calls_only_functions_of_arguments(logical).unwrap_or(false) && reads_tables(logical).unwrap_or(false)
+}
+
+/// Whether the parameters of a query, which are in its slot, can be converted without an error or a warning. Those are told as of
+/// literals, by a plan for these values.
+pub fn converts_silently(logical: &LogicalPlan, context: &StatementContext) -> bool {
+    let conversions = conversions(logical).unwrap_or_default();
+    conversions.iter().all(|conversion| has_value_silently(conversion, context))
+}
+
+/// The conversions of parameters in a plan.
+fn conversions(plan: &LogicalPlan) -> Result<Vec<Expr>> {
+    let mut found = Vec::new();
+    plan.apply_with_subqueries(|node| {
+        if let Some(apply) = Apply::of(node) {
+            found.extend(conversions(&apply.subquery)?);
+        }
+        node.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                if converts_parameter(expr) {
+                    found.push(expr.clone());
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    })?;
+    Ok(found)
 }
 
 fn rows_of(table: &Table, env: &StatementEnv) -> u64 {
@@ -135,13 +202,16 @@ fn rows_of(table: &Table, env: &StatementEnv) -> u64 {
 struct Found {
     tables: Vec<Arc<Table>>,
     operators: u64,
+    columns: u64,
 }
 
 impl Found {
     /// Adds a plan; `false` if an operator may not run again.
     fn add(&mut self, plan: &Arc<dyn ExecutionPlan>) -> bool {
         self.operators += 1;
+        self.columns += (plan.schema().fields().len() as u64).saturating_sub(OPERATOR_COLUMNS);
         let reads = match TableOperator::of(plan.as_ref()) {
+            Some(TableOperator::Rows(scan)) if !scan.takes_other_values() => return false,
             Some(TableOperator::Rows(RowScanExec { source, .. })) => Some(source),
             Some(TableOperator::Lookup(join)) => Some(&IndexLookupJoinExec::inner(join).scan.source),
             Some(_) => return false,
@@ -219,6 +289,7 @@ fn reads_tables(plan: &LogicalPlan) -> Result<bool> {
 
 fn is_function_of_arguments(expr: &Expr) -> bool {
     let volatility = match expr {
+        Expr::ScalarFunction(call) if ParameterUdf::of(&call.func).is_some() => return true,
         Expr::ScalarFunction(call) => {
             let keeps = CallUdf::of(&call.func).map(|udf| udf.call().kernel.memory());
             if keeps == Some(KernelMemory::OfStatement) {

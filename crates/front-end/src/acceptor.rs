@@ -17,6 +17,8 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::protocol::{AcceptedStream, Endpoint, Inbox, Message};
+use crate::pulse::Pulse;
+use crate::sockets::PassedSocket;
 
 /// How long to wait when the process has no file descriptor left.
 const EXHAUSTED_PAUSE: Duration = Duration::from_millis(100);
@@ -28,7 +30,7 @@ pub(crate) enum Bound {
     Unix(StdUnixListener, SocketFile),
 }
 
-/// The file of a Unix socket, which is gone when nobody listens any more.
+/// The file of a Unix socket, which is removed when its listener is closed; none if another process owns it.
 #[derive(Debug)]
 pub(crate) struct SocketFile(Option<PathBuf>);
 
@@ -66,6 +68,19 @@ impl Bound {
         // Accounts decide which clients get in, not the file system.
         fs::set_permissions(path, fs::Permissions::from_mode(0o777))?;
         Ok(Self::Unix(listener, file))
+    }
+
+    /// Listens on a socket of another process.
+    pub(crate) fn passed(socket: &PassedSocket) -> io::Result<Self> {
+        let bound = match socket {
+            PassedSocket::Tcp(listener) => Self::Tcp(listener.try_clone()?),
+            PassedSocket::Unix(listener) => Self::Unix(listener.try_clone()?, SocketFile(None)),
+        };
+        match &bound {
+            Self::Tcp(listener) => listener.set_nonblocking(true)?,
+            Self::Unix(listener, _) => listener.set_nonblocking(true)?,
+        }
+        Ok(bound)
     }
 }
 
@@ -214,6 +229,11 @@ impl Dispatch {
             Ok(stream) => self.hand_over(endpoint, stream),
             Err(error) => tracing::debug!("a client left at once: {error}"),
         }
+    }
+
+    /// What asks the event loops whether they run.
+    pub(crate) fn pulse(&self) -> Pulse {
+        Pulse::new(&self.event_loops)
     }
 
     fn tell_all_of_closed(&self) {

@@ -69,7 +69,7 @@ impl BusyPoll {
         Self { waiting_since: Instant::now(), vain: 0, to_skip: 1 }
     }
 
-    /// Begins to wait for a command; looks for it for so long, if that is worth while, by `read`, which is polled anew each time and must
+    /// Begins to wait for a command; looks for it for so long, if that is worth while, by `read`, which is polled again each time and must
     /// lose nothing by that. What has been read, if anything has.
     #[inline]
     pub async fn look<T>(

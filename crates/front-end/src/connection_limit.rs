@@ -23,12 +23,12 @@ pub struct OwnLimit {
 }
 
 impl OwnLimit {
-    /// So many connections at most.
+    /// This many connections at most.
     pub fn new(connections_max: usize) -> Self {
         Self { connections_max: AtomicUsize::new(connections_max), count: Arc::default() }
     }
 
-    /// So many at most from now on. Those that are there stay.
+    /// This many at most from now on. Those that are there stay.
     pub fn set_max(&self, connections_max: usize) {
         self.connections_max.store(connections_max, Ordering::Relaxed);
     }

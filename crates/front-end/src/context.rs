@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use squall_catalog::{LoginBlock, TlsRequirement};
+
 /// An account as authentication needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
@@ -19,10 +21,10 @@ pub struct Account {
     pub password_changed_micros: i64,
     /// ACCOUNT LOCK.
     pub locked: bool,
-    /// PASSWORD EXPIRE.
+    /// Whether the password has expired, by PASSWORD EXPIRE or by its age.
     pub password_expired: bool,
-    /// REQUIRE SSL.
-    pub require_tls: bool,
+    /// REQUIRE.
+    pub tls: TlsRequirement,
 }
 
 impl Account {
@@ -33,7 +35,7 @@ impl Account {
     }
 }
 
-/// Settings that hold for every protocol; read anew for every connection.
+/// Settings that hold for every protocol; read again for every connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrontEndSettings {
     /// `max_connections`.
@@ -53,10 +55,15 @@ pub trait FrontEndContext: Send + Sync {
     fn front_end_settings(&self) -> FrontEndSettings;
     /// The account that `user` from `address` is; `None` if there is none.
     fn account(&self, user: &str, address: Option<IpAddr>) -> Option<Account>;
+    /// A client has given the right or a wrong password of an account. Returns why it is refused all the same, if too many were wrong
+    /// (FAILED_LOGIN_ATTEMPTS).
+    fn count_login(&self, _account: &Account, _is_right: bool) -> Option<LoginBlock> {
+        None
+    }
     /// The client of a connection is gone while a statement of it runs: the statement has to stop, and the connection.
     fn client_gone(&self, connection_id: u64);
     /// A connection that ended without the client's good-bye (`Aborted_clients`).
-    fn connection_aborted(&self);
+    fn connection_aborted(&self, connection_id: u64);
     /// A connection that ended before it had a session (`Aborted_connects`).
     fn connect_failed(&self);
     /// A connection that was refused before it could say anything, because there were too many

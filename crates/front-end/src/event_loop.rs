@@ -36,8 +36,18 @@ pub(crate) fn start(
     let thread = std::thread::Builder::new()
         .name(format!("squall-loop-{number}"))
         .stack_size(STACK_BYTES)
-        .spawn(move || LocalSet::new().block_on(&runtime, run(number, messages, services, shutdown)))?;
+        .spawn(move || LocalSet::new().block_on(&runtime, as_task(run(number, messages, services, shutdown))))?;
     Ok((inbox, thread))
+}
+
+/// Runs the loop as one task among those of its connections. As the future that the thread blocks on, it would be polled with all that it
+/// waits for whenever any connection has something to do: six hundred instructions for each statement.
+async fn as_task(run: impl Future<Output = ()> + 'static) {
+    if let Err(error) = tokio::task::spawn_local(run).await
+        && error.is_panic()
+    {
+        std::panic::resume_unwind(error.into_panic());
+    }
 }
 
 /// Serves connections until shutdown, then waits for the statements that are running.
@@ -58,6 +68,11 @@ async fn run(
                     Some(Message::Moved { endpoint, moving }) => (endpoint, Coming::Moved(moving)),
                     Some(Message::Closed) => {
                         neighbours.end_closed();
+                        continue;
+                    }
+                    Some(Message::Ping(answer)) => {
+                        // Who has asked may wait no longer.
+                        let _ = answer.send(());
                         continue;
                     }
                     None => break,

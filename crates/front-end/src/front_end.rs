@@ -19,6 +19,7 @@ use crate::event_loop;
 use crate::listeners::Listeners;
 use crate::login::Login;
 use crate::protocol::{AcceptedStream, Endpoint, Protocol, Services};
+use crate::pulse::Pulse;
 use crate::steering::Loops;
 
 /// How large a front end is.
@@ -101,6 +102,11 @@ impl FrontEnd {
     /// What listens where.
     pub fn listeners(&self) -> &Listeners {
         &self.listeners
+    }
+
+    /// What tells whether the event loops run.
+    pub fn pulse(&self) -> Pulse {
+        self.dispatch.pulse()
     }
 
     /// Serves a client at the other end of a socket pair, as if it had come by a Unix socket.

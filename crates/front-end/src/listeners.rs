@@ -13,14 +13,17 @@ use tokio::sync::mpsc;
 use crate::acceptor::{Answer, Bound, Request};
 use crate::connection_limit::ConnectionLimit;
 use crate::protocol::{Endpoint, Protocol};
+use crate::sockets::PassedSocket;
 
 /// Where to listen.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Address {
     /// A TCP address; port 0 for any that is free.
     Tcp(SocketAddr),
     /// The path of a Unix socket.
     Unix(PathBuf),
+    /// A socket that listens already.
+    Passed(PassedSocket),
 }
 
 /// A listener to open.
@@ -94,6 +97,7 @@ fn bind(addresses: &[Address]) -> io::Result<(Vec<Bound>, Vec<SocketAddr>)> {
         let socket = match address {
             Address::Tcp(address) => Bound::tcp(*address)?,
             Address::Unix(path) => Bound::unix(path)?,
+            Address::Passed(socket) => Bound::passed(socket)?,
         };
         if let Bound::Tcp(listener) = &socket {
             tcp_addresses.push(listener.local_addr()?);

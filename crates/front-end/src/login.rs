@@ -7,20 +7,22 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use parking_lot::Mutex;
+use squall_catalog::{LoginBlock, TlsRequirement};
+use squall_instrumentation::TlsUse;
 use squall_passwords::{
     CACHING_SHA2_PASSWORD, MYSQL_NATIVE_PASSWORD, Nonce, SHA2_PASSWORD_BYTES_MAX, Sha2CacheEntry, native_auth_string,
     sha2_check,
 };
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
-use crate::context::{Account, FrontEndSettings};
+use crate::context::{Account, FrontEndContext, FrontEndSettings};
 use crate::password_checks::PasswordChecks;
 
-/// How many accounts the cache may hold before it starts anew.
+/// How many accounts the cache may hold before it starts again.
 const CACHE_ENTRIES_MAX: usize = 10_000;
 
 /// A hash that is checked in place of an account that does not exist, so that the time taken tells nothing.
-const NOBODY: &[u8] = b"$A$005$01234567890123456789...........................................";
+const UNKNOWN_ACCOUNT_HASH: &[u8] = b"$A$005$01234567890123456789...........................................";
 
 /// Checks passwords, for all connections of a front end.
 ///
@@ -53,7 +55,7 @@ impl Login {
         account.is_some_and(|account| account.verifiers().filter_map(entry).any(|entry| is_it(&entry)))
     }
 
-    /// Checks the password that `read` gives, of a `caching_sha2_password` account or of nobody, when it is this address's turn. `read`
+    /// Checks the password that `read` gives, of a `caching_sha2_password` account or of one that does not exist, when it is this address's turn. `read`
     /// may take long, too; `None` from it is a wrong password.
     ///
     /// # Errors
@@ -66,7 +68,7 @@ impl Login {
     ) -> SqlResult<bool> {
         let stored: Vec<Vec<u8>> = match account {
             Some(account) => account.verifiers().map(<[u8]>::to_vec).collect(),
-            None => vec![NOBODY.to_vec()],
+            None => vec![UNKNOWN_ACCOUNT_HASH.to_vec()],
         };
         let checked = self.checks.run(address, move || {
             let password = read()?;
@@ -133,8 +135,8 @@ pub struct Applicant<'a> {
     pub user: &'a str,
     /// The host, as messages name it.
     pub host: &'a str,
-    /// It came by TLS.
-    pub is_encrypted: bool,
+    /// How it is encrypted, if it came by TLS.
+    pub tls: Option<&'a TlsUse>,
     /// Whether its messages are private: it came by TLS or a Unix socket.
     pub is_secure: bool,
     /// It can be asked for a new password.
@@ -165,22 +167,70 @@ impl Applicant<'_> {
         SqlError::new(code, &[&self.user, &self.host, &using_password])
     }
 
+    /// Decides after the client's proof that it is an account: it is let in as that one if the proof is right and the account's other demands
+    /// are met.
+    ///
+    /// # Errors
+    /// 3955 after too many wrong passwords, also for the right one; 1045 and 1873 for a wrong one or an unknown account; those of
+    /// [`Applicant::check_demands`].
+    pub fn admit<C: FrontEndContext + ?Sized>(
+        &self,
+        context: &C,
+        account: Option<Account>,
+        is_right: bool,
+        using_password: bool,
+    ) -> SqlResult<Account> {
+        let block = account.as_ref().and_then(|account| context.count_login(account, is_right));
+        if let Some(block) = block {
+            return Err(self.blocked(&block));
+        }
+        let account = account.filter(|_| is_right).ok_or_else(|| self.denied(using_password))?;
+        self.check_demands(&account, using_password)?;
+        Ok(account)
+    }
+
+    fn blocked(&self, block: &LoginBlock) -> SqlError {
+        let (days, left) = match block.days {
+            Some((days, left)) => (days.to_string(), left.to_string()),
+            None => ("unlimited".to_owned(), "unlimited".to_owned()),
+        };
+        SqlError::new(ErrorCode::AccountBlockedByPasswordLock, &[&self.user, &self.host, &days, &left, &block.failures])
+    }
+
     /// The demands of an account, after the client has proved that it is that one.
     ///
     /// # Errors
-    /// 3118 for ACCOUNT LOCK, 1045 for REQUIRE SSL, 1862 for a password that has expired.
+    /// 3118 for ACCOUNT LOCK, 1045 for REQUIRE, 1862 for a password that has expired.
     pub fn check_demands(&self, account: &Account, using_password: bool) -> SqlResult<()> {
         if account.locked {
             return Err(SqlError::new(ErrorCode::AccountLocked, &[&self.user, &self.host]));
         }
-        // A socket of this machine cannot be listened to, but `REQUIRE SSL` means TLS all the same.
-        if account.require_tls && !self.is_encrypted {
+        if !self.is_encrypted_as(&account.tls) {
             return Err(self.denied(using_password));
         }
         if account.password_expired && !self.can_change_password {
             return Err(SqlError::new(ErrorCode::MustChangePasswordLogin, &[]));
         }
         Ok(())
+    }
+
+    /// A socket of this machine cannot be listened to, but `REQUIRE SSL` means TLS all the same.
+    fn is_encrypted_as(&self, requirement: &TlsRequirement) -> bool {
+        if *requirement == TlsRequirement::None {
+            return true;
+        }
+        let Some(tls) = self.tls else { return false };
+        match requirement {
+            TlsRequirement::None | TlsRequirement::Encrypted => true,
+            TlsRequirement::Certificate => tls.client.is_some(),
+            TlsRequirement::Specified { subject, issuer, cipher } => {
+                let client = tls.client.as_ref();
+                let is = |wanted: &Option<String>, had: Option<&String>| wanted.is_none() || wanted.as_ref() == had;
+                is(subject, client.map(|client| &client.subject))
+                    && is(issuer, client.map(|client| &client.issuer))
+                    && is(cipher, Some(&tls.cipher))
+            }
+        }
     }
 }
 
@@ -199,7 +249,7 @@ mod tests {
             password_changed_micros: 0,
             locked: false,
             password_expired: false,
-            require_tls: false,
+            tls: TlsRequirement::None,
         }
     }
 

@@ -81,7 +81,7 @@ impl Neighbours {
             if member.idle.is_over(self.seconds.get()) {
                 member.wake.notify_one();
             }
-            if member.activity.is_for_nobody() {
+            if member.activity.has_lost_client() {
                 let id = member.activity.connection_id.get();
                 tracing::debug!("connection {id} hung up while its statement ran");
                 gone(id);
@@ -139,7 +139,7 @@ impl Activity {
     }
 
     /// Whether a command has been running since the look before this one, and no client waits for its answer any more.
-    fn is_for_nobody(&self) -> bool {
+    fn has_lost_client(&self) -> bool {
         let was_running = self.was_running.replace(self.is_running.get());
         was_running && self.is_running.get() && self.socket.has_hung_up()
     }
@@ -207,7 +207,7 @@ impl Neighbour {
         self.activity.is_running.set(false);
     }
 
-    /// Begins to wait for the client, for so many seconds at most; then the connection is woken.
+    /// Begins to wait for the client, for this many seconds at most; then the connection is woken.
     #[inline]
     pub fn start_idle(&self, seconds: u64) {
         // The second that is under way does not count.

@@ -48,7 +48,7 @@ impl PasswordChecks {
         address: Option<IpAddr>,
         check: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, SqlError> {
-        let queued = self.queue_of(address.map(network));
+        let queued = self.queue_of(address.map(network_of));
         // The address first: many from one address do not hold up others.
         let own = Arc::clone(&queued.semaphore).acquire_owned().await.map_err(SqlError::internal)?;
         let place = Arc::clone(&self.places).acquire_owned().await.map_err(SqlError::internal)?;
@@ -84,8 +84,8 @@ impl Drop for Queued<'_> {
     }
 }
 
-/// The part of an address that counts as one client.
-fn network(address: IpAddr) -> IpAddr {
+/// The part of an address that counts as one client: all of IPv4, the first 64 bits of IPv6.
+pub fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> IPV6_NETWORK_BITS << IPV6_NETWORK_BITS).into()),
         address => address,
@@ -128,6 +128,6 @@ mod tests {
         let many: Vec<_> = (1..10).map(|host| address(&format!("192.0.2.{host}"))).collect();
         assert_eq!(most_at_once(&checks, &many).await, 3);
         assert_eq!(most_at_once(&checks, &[None; 4]).await, 1);
-        assert!(checks.askers.lock().is_empty(), "nobody waits any more");
+        assert!(checks.askers.lock().is_empty(), "no client waits any more");
     }
 }

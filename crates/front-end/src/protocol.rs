@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream as StdUnixStream;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
+use std::sync::mpsc as std_mpsc;
 use std::time::Duration;
 
 use rustls::ServerConfig;
@@ -286,6 +287,8 @@ pub(crate) enum Message {
     Moved { endpoint: Arc<Endpoint>, moving: Box<Moving> },
     /// A listener has been closed.
     Closed,
+    /// Somebody wants to know whether the loop runs.
+    Ping(std_mpsc::Sender<()>),
 }
 
 #[derive(Debug)]

@@ -15,6 +15,8 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use crate::certificates::client_certificate;
+
 /// A TCP or Unix socket. Clones are the same socket: one reads and writes, another watches for the client to hang up.
 /// None is borrowed for longer than one call, and none leaves its event loop's thread.
 #[derive(Debug, Clone)]
@@ -105,7 +107,8 @@ impl Transport {
             .unwrap_or_default()
             .replacen("TLS13_", "TLS_", 1);
         let resumed = connection.handshake_kind() == Some(tokio_rustls::rustls::HandshakeKind::Resumed);
-        Some(TlsUse { version, cipher, resumed })
+        let client = connection.peer_certificates().and_then(|chain| client_certificate(chain.first()?));
+        Some(TlsUse { version, cipher, resumed, client })
     }
 
     /// The protocol that the client chose in the TLS handshake (ALPN).

@@ -17,7 +17,7 @@ use crate::socket::Socket;
 
 /// Commands from one look to the next.
 const COMMANDS_PER_LOOK: u32 = 64;
-/// So many looks in a row have to find the client on the same core.
+/// This many looks in a row have to find the client on the same core.
 const LOOKS: u32 = 2;
 /// Each move makes the next looks rarer, up to this: clients that are moved from core to core all the time are not followed.
 const COMMANDS_PER_LOOK_MAX: u32 = 1 << 16;
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(better([2, 2], 0, 4), None, "it is there");
         assert_eq!(better([2, 2], 0, 6), None, "no loop is there");
         assert_eq!(better([2, 3], 0, 5), None, "there is more to do there");
-        assert_eq!(better([2, 1], 0, 5), None, "there are cores that nobody needs");
+        assert_eq!(better([2, 1], 0, 5), None, "there are idle cores");
     }
 
     #[test]

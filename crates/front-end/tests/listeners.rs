@@ -3,6 +3,7 @@
 use std::io::{self, Read as _};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::num::NonZeroUsize;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use squall_front_end::{
     Account, Address, Client, ConnectionLimit, FrontEnd, FrontEndContext, FrontEndOptions, FrontEndSettings, Listen,
-    LocalFuture, Moving, Protocol, Socket,
+    LocalFuture, Moving, PassedSocket, Protocol, Socket,
 };
 use squall_types::SqlError;
 use tokio::io::AsyncWriteExt as _;
@@ -38,7 +39,7 @@ impl FrontEndContext for Context {
 
     fn client_gone(&self, _connection_id: u64) {}
 
-    fn connection_aborted(&self) {}
+    fn connection_aborted(&self, _connection_id: u64) {}
 
     fn connect_failed(&self) {}
 
@@ -180,5 +181,66 @@ fn listeners_share_the_servers_limit_or_have_their_own() {
         assert_eq!(rest(TcpStream::connect(address).expect("a connection")), "Too many connections");
     }
     assert_eq!(context.refused.load(Ordering::Relaxed), 3);
+    front_end.shut_down().expect("the end");
+}
+
+/// A protocol that keeps its event loop for itself for a while.
+struct Busy(Duration);
+
+impl Protocol for Busy {
+    fn name(&self) -> &str {
+        "busy"
+    }
+
+    fn serve(self: Arc<Self>, mut client: Client) -> LocalFuture<'static, io::Result<Option<Moving>>> {
+        Box::pin(async move {
+            client.socket.write_all(b"busy").await?;
+            std::thread::sleep(self.0);
+            Ok(None)
+        })
+    }
+
+    fn refuse(self: Arc<Self>, _: Socket, _: Duration, _: SqlError) -> LocalFuture<'static, ()> {
+        Box::pin(async {})
+    }
+}
+
+#[test]
+fn the_pulse_tells_whether_all_event_loops_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (front_end, _) = start(folder.path());
+    let pulse = front_end.pulse();
+    assert!(pulse.beats_within(Duration::from_secs(60)));
+    let busy = Duration::from_secs(2);
+    let listen =
+        Listen { protocol: Arc::new(Busy(busy)), ..listen("busy", vec![any_port()], ConnectionLimit::Unlimited) };
+    let address = front_end.listeners().open(listen).expect("opened")[0];
+    let _client = served(TcpStream::connect(address), "busy");
+    assert!(!pulse.beats_within(busy / 4));
+    assert!(pulse.beats_within(Duration::from_secs(60)));
+    front_end.shut_down().expect("the end");
+    assert!(!pulse.beats_within(Duration::from_secs(60)));
+}
+
+#[test]
+fn a_passed_socket_stays_open_for_who_has_passed_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (front_end, _) = start(folder.path());
+    let tcp = std::net::TcpListener::bind("127.0.0.1:0").expect("a listener");
+    let path = folder.path().join("passed");
+    let unix = std::os::unix::net::UnixListener::bind(&path).expect("a listener");
+    let passed = [OwnedFd::from(tcp.try_clone().expect("a copy")), OwnedFd::from(unix.try_clone().expect("a copy"))]
+        .map(|socket| Address::Passed(PassedSocket::from_descriptor(socket).expect("a listening socket")));
+    let opened = front_end.listeners().open(listen("one", passed.into(), ConnectionLimit::Unlimited)).expect("opened");
+    assert_eq!(opened, [tcp.local_addr().expect("its address")]);
+    served(TcpStream::connect(opened[0]), "one");
+    served(UnixStream::connect(&path), "one");
+    front_end.listeners().close("one").expect("closed");
+    assert!(path.exists());
+    // Nobody accepts now, but the sockets listen.
+    TcpStream::connect(opened[0]).expect("a connection that waits");
+    UnixStream::connect(&path).expect("a connection that waits");
+    let no_listener = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    assert!(PassedSocket::from_descriptor(no_listener.into()).is_err());
     front_end.shut_down().expect("the end");
 }

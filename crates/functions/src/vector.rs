@@ -2,7 +2,7 @@
 
 use crate::operators::coerce;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, Float64Array};
-use squall_registry::{Argument, BoundCall, Coercibility, ExprType, ScalarFunction, ScalarKernel};
+use squall_registry::{Argument, BoundCall, ExprType, ScalarFunction, ScalarKernel};
 use squall_statement_context::StatementContext;
 use squall_types::vector::{Metric, dimensions, shown};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
@@ -39,7 +39,7 @@ impl ScalarFunction for Distance {
         };
         let kernel = DistanceKernel { metric: constant, metric_type: metric.expr_type.sql_type.clone() };
         let nullable = arguments.iter().any(|argument| argument.expr_type.nullable);
-        let result = ExprType { sql_type: SqlType::DOUBLE, nullable, coercibility: Coercibility::Numeric };
+        let result = ExprType::numeric(SqlType::DOUBLE, nullable);
         Ok(BoundCall { result, kernel: Arc::new(kernel) })
     }
 }

@@ -121,10 +121,7 @@ fn tables() -> Vec<Table> {
 /// The week ends now.
 fn start() -> i64 {
     static START: std::sync::OnceLock<i64> = std::sync::OnceLock::new();
-    *START.get_or_init(|| {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        now.as_micros() as i64 - WEEK_SNAPSHOTS as i64 * 30 * SECOND
-    })
+    *START.get_or_init(|| squall_types::clock::now_micros() - WEEK_SNAPSHOTS as i64 * 30 * SECOND)
 }
 
 fn main() {

@@ -181,7 +181,7 @@ fn put_value(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads a column of so many rows.
+/// Reads a column of this many rows.
 pub(crate) fn decode(input: &mut Input<'_>, rows: usize) -> Decoded<Vec<Value>> {
     let first = input.byte()?;
     let kind = *KINDS.get(usize::from(first & !WITH_NULLS)).ok_or(Damaged)?;

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 pub const SLICE_MICROS_MAX: i64 = 3600 * 1_000_000;
 /// A slice that is longer takes no more.
 const SLICE_BYTES_MAX: u64 = 64 << 20;
-/// Times are kept in steps of so many microseconds: five digits behind the second's point.
+/// Times are kept in steps of this many microseconds: five digits behind the second's point.
 const STEP_MICROS: i64 = 10;
 const FLOOR_FILE: &str = "floor";
 

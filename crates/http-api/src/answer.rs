@@ -17,7 +17,7 @@ pub type Answer = Response<AnswerBody>;
 /// The media type of JSON.
 pub const JSON: &str = "application/json; charset=utf-8";
 
-/// Tells a statement's task that nobody reads its answer any more, when dropped.
+/// Tells a statement's task, when dropped, that its answer is not read any more.
 #[derive(Debug)]
 pub struct Reader(Option<Arc<Notify>>);
 
@@ -114,7 +114,9 @@ pub fn of_problem(problem: &Problem) -> Answer {
         answer.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
     }
     if matches!(problem.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
-        answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        // Whole seconds, rounded up.
+        let seconds = problem.retry_after.map_or(1, |wait| wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1);
+        answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
     answer
 }

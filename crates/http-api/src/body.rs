@@ -6,6 +6,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use hyper::{HeaderMap, StatusCode};
+use squall_session::api::GrowingCharge;
 use squall_types::{SqlError, SqlResult};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
@@ -56,11 +57,16 @@ pub async fn read_on_pool<T: Send + 'static>(
     tokio::task::spawn_blocking(move || read(&body)).await.map_err(SqlError::internal)
 }
 
-/// Reads a body. A client may rest for `read_timeout`, but not so often that it hardly sends anything.
+/// Reads a body, and charges it as it comes. A client may rest for `read_timeout`, but not so often that it hardly sends anything.
 ///
 /// # Errors
-/// 413 for too long a body, 408 for too slow a client, 400 for a broken one.
-pub async fn read(mut body: Incoming, bytes_max: usize, read_timeout: Duration) -> Result<Bytes, Problem> {
+/// 413 for too long a body, 408 for too slow a client, 400 for a broken one; those of the charge.
+pub async fn read(
+    mut body: Incoming,
+    bytes_max: usize,
+    read_timeout: Duration,
+    charge: &mut GrowingCharge,
+) -> Result<Bytes, Problem> {
     let too_large = || {
         let detail = format!("the body has more than {bytes_max} bytes (json_server_max_body)");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
@@ -72,7 +78,9 @@ pub async fn read(mut body: Incoming, bytes_max: usize, read_timeout: Duration) 
     let mut whole = BytesMut::new();
     loop {
         let allowed = Duration::from_secs(whole.len() as u64 / BYTES_PER_SECOND_MIN);
-        let Ok(frame) = timeout_at(start + read_timeout + allowed, body.frame()).await else {
+        // What was sent quickly is no reason to rest for longer: its memory is held meanwhile.
+        let end = (start + read_timeout + allowed).min(Instant::now() + read_timeout);
+        let Ok(frame) = timeout_at(end, body.frame()).await else {
             return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "the body comes too slowly"));
         };
         match frame {
@@ -83,6 +91,7 @@ pub async fn read(mut body: Incoming, bytes_max: usize, read_timeout: Duration) 
                 if whole.len() + data.len() > bytes_max {
                     return Err(too_large());
                 }
+                charge.grow(data.len())?;
                 whole.extend_from_slice(&data);
             }
             Some(Err(_)) => return Err(Problem::bad_request("the body is broken")),

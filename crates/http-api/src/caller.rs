@@ -40,7 +40,7 @@ impl Caller {
         Caller { server, peer, place, services, tls, counted, running, used, ended: Notify::new() }
     }
 
-    /// Whether nobody can listen on the way.
+    /// Whether the way to the client is encrypted, or does not leave the machine.
     pub fn is_secure(&self) -> bool {
         self.tls.is_some() || self.peer.address.is_none()
     }

@@ -1,10 +1,10 @@
 //! A connection: TLS or not, HTTP/1.1 or 2, until it ends.
 
 use crate::caller::{Caller, STREAMS_MAX};
-use crate::impatient::ImpatientStream;
 use crate::server::HttpServer;
 use crate::service;
 use crate::settings::TlsRule;
+use crate::write_timeout::WriteTimeoutStream;
 use hyper::rt::Executor;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
@@ -109,7 +109,7 @@ async fn serve_requests(client: &Client, caller: &Rc<Caller>, stream: CountedStr
                 () = ending(client) => {}
                 () = idle(caller, is_http2.then_some(idle_timeout)) => {
                     connection.as_mut().graceful_shutdown();
-                    // Who takes the rest of its answers may do so, but nobody stays for ever.
+                    // A client may take the rest of its answers, but not for ever.
                     tokio::select! {
                         served = connection.as_mut() => return served.map_err(io::Error::other),
                         () = ending(client) => {}
@@ -121,7 +121,7 @@ async fn serve_requests(client: &Client, caller: &Rc<Caller>, stream: CountedStr
             connection.await.map_err(io::Error::other)
         }};
     }
-    let stream = TokioIo::new(ImpatientStream::new(stream, write_timeout));
+    let stream = TokioIo::new(WriteTimeoutStream::new(stream, write_timeout));
     if is_http2 {
         let mut builder = http2::Builder::new(OnThisLoop);
         builder

@@ -1,6 +1,7 @@
 //! Who a request says it is from.
 
 use crate::problem::Problem;
+use crate::signing::Signed;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::HeaderMap;
@@ -15,8 +16,8 @@ pub const CSRF_HEADER: &str = "x-csrf-token";
 /// Credentials of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Credentials {
-    /// None.
-    Nobody,
+    /// There are none.
+    Missing,
     /// User and password.
     Basic {
         /// User.
@@ -33,6 +34,8 @@ pub enum Credentials {
         /// The header, if there is one.
         csrf: Option<String>,
     },
+    /// The signature of the URL.
+    Signed(Signed),
 }
 
 impl Credentials {
@@ -73,7 +76,7 @@ pub fn of_cookie(headers: &HeaderMap) -> Credentials {
     let pairs = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok()).flat_map(|all| all.split(';'));
     let mut cookies = pairs.filter_map(|pair| pair.trim().split_once('=')).filter(|(name, _)| *name == COOKIE_NAME);
     match cookies.next() {
-        None => Credentials::Nobody,
+        None => Credentials::Missing,
         Some((_, cookie)) => {
             let csrf = csrf_of(headers).map(str::to_owned);
             Credentials::Session { cookie: cookie.to_owned(), csrf }
@@ -99,7 +102,7 @@ mod tests {
         assert_eq!(of("authorization", "Bearer abc"), Ok(Credentials::Bearer("abc".to_owned())));
         let session = Credentials::Session { cookie: "x".to_owned(), csrf: None };
         assert_eq!(of("cookie", "a=1; squall_session=x"), Ok(session));
-        assert_eq!(of("cookie", "a=1"), Ok(Credentials::Nobody));
+        assert_eq!(of("cookie", "a=1"), Ok(Credentials::Missing));
         assert_eq!(of("authorization", "Basic ?"), Err(400));
         assert_eq!(of("authorization", "Basic dQ=="), Err(400));
         assert_eq!(of("authorization", "Digest x"), Err(401));

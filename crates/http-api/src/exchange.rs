@@ -7,6 +7,7 @@ use crate::credentials::Credentials;
 use crate::problem::Problem;
 use crate::running::{Asked, Ends, RequestSession};
 use crate::settings::HttpSettings;
+use crate::signing::Signed;
 use crate::sink::Sink;
 use bytes::Bytes;
 use hyper::body::Incoming;
@@ -29,6 +30,8 @@ pub(crate) struct Exchange {
     pub sink: Sink,
     pub ends: Ends,
     pub start: Instant,
+    /// A signed URL is enough for it.
+    pub takes_signature: bool,
 }
 
 impl Exchange {
@@ -37,19 +40,48 @@ impl Exchange {
     /// # Errors
     /// See [`RequestSession::open`]; 503 without a place, and when the client goes.
     pub async fn session(&self) -> Result<RequestSession, Problem> {
-        let credentials = Credentials::of(&self.head.headers)?;
+        let mut session = self.logged_in().await?;
+        self.give_place(&mut session).await?;
+        Ok(session)
+    }
+
+    /// Logs the client in. Its session has no place among those that run until [`Exchange::read_body`] has given it one: clients that
+    /// send slowly keep no others from running.
+    ///
+    /// # Errors
+    /// See [`RequestSession::open`]; 503 when the client goes.
+    pub async fn logged_in(&self) -> Result<RequestSession, Problem> {
+        let credentials = self.credentials()?;
         let asked = Asked {
             program: self.program(),
             is_reading: matches!(self.head.method, Method::GET | Method::HEAD),
             is_login: self.head.method == Method::POST && self.head.uri.path() == SESSION_PATH,
         };
-        let begun = async {
-            let session = RequestSession::open(&self.caller, &credentials, asked, &self.ends).await?;
-            Ok(session.with_place(self.caller.server.place().await?))
-        };
+        self.unless_gone(RequestSession::open(&self.caller, &credentials, asked, &self.ends)).await
+    }
+
+    /// What the request says of who it is from: a signed URL says it by itself.
+    fn credentials(&self) -> Result<Credentials, Problem> {
+        match self.signed()? {
+            Some(signed) => Ok(Credentials::Signed(signed)),
+            None => Credentials::of(&self.head.headers),
+        }
+    }
+
+    /// What the URL says, if it is signed and may be.
+    pub fn signed(&self) -> Result<Option<Signed>, Problem> {
+        if self.takes_signature { Signed::of(&self.head.uri) } else { Ok(None) }
+    }
+
+    async fn give_place(&self, session: &mut RequestSession) -> Result<(), Problem> {
+        session.set_place(self.unless_gone(self.caller.server.place()).await?);
+        Ok(())
+    }
+
+    /// Ends when the client goes: else requests without a client would pile up.
+    async fn unless_gone<T>(&self, done: impl Future<Output = Result<T, Problem>>) -> Result<T, Problem> {
         tokio::select! {
-            begun = begun => begun,
-            // Else requests that nobody waits for would pile up.
+            done = done => done,
             () = self.ends.gone.notified() => {
                 Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the client is gone"))
             }
@@ -61,18 +93,33 @@ impl Exchange {
         self.head.headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
-    /// The body.
+    /// The body; from here on the session has its place.
     ///
     /// # Errors
-    /// See [`body::read`].
-    pub async fn read_body(&mut self, session: &RequestSession) -> Result<Bytes, Problem> {
-        let Some(incoming) = self.body.take() else { return Ok(Bytes::new()) };
-        body::read(incoming, self.settings.body_bytes_max, session.read_timeout()).await
+    /// See [`body::read`]; 503 without a place, and when the client goes.
+    pub async fn read_body(&mut self, session: &mut RequestSession) -> Result<Bytes, Problem> {
+        let body = match self.body.take() {
+            Some(incoming) => {
+                let (bytes_max, read_timeout) = (self.settings.body_bytes_max, session.read_timeout());
+                body::read(incoming, bytes_max, read_timeout, session.body_charge()).await?
+            }
+            None => Bytes::new(),
+        };
+        self.give_place(session).await?;
+        Ok(body)
     }
 
     /// The value of a parameter of the URL, percent-decoded.
     pub fn query(&self, name: &str) -> Option<String> {
         self.head.uri.query().and_then(|query| crate::query::find(query, name))
+    }
+
+    /// Checks that the URL has no parameters but these, and none of them twice: what is not known is not ignored.
+    ///
+    /// # Errors
+    /// 400.
+    pub fn check_query(&self, known: &[&str]) -> Result<(), Problem> {
+        crate::query::check(self.head.uri.query().unwrap_or_default(), known)
     }
 
     /// Ends with a problem.

@@ -3,35 +3,9 @@
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use squall_file_formats::text::push_json_string;
+use squall_row_json::numbers::{NUMBER, number_behind};
+use squall_row_json::visit_numbers;
 use std::fmt::{self, Formatter};
-
-/// The library's name for a number whose text it keeps.
-pub(crate) const NUMBER: &str = "$serde_json::private::Number";
-
-/// Takes numbers, however they are given, to the visitor's method `number`.
-macro_rules! visit_numbers {
-    () => {
-        fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
-            Ok(self.number(&number.to_string()))
-        }
-
-        fn visit_u64<E: Error>(self, number: u64) -> Result<Self::Value, E> {
-            Ok(self.number(&number.to_string()))
-        }
-
-        fn visit_f64<E: Error>(self, number: f64) -> Result<Self::Value, E> {
-            Ok(self.number(&number.to_string()))
-        }
-    };
-}
-
-pub(crate) use visit_numbers;
-
-/// The number that is behind the library's name for one. The name may come from a client, too.
-pub(crate) fn number_behind<'de, A: MapAccess<'de>>(members: &mut A) -> Result<String, A::Error> {
-    let text = members.next_value::<String>()?;
-    text.parse::<serde_json::Number>().map(|number| number.to_string()).map_err(A::Error::custom)
-}
 
 /// Appends a member's name.
 pub(crate) fn push_name(name: &str, out: &mut Vec<u8>) {

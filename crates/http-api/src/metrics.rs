@@ -45,16 +45,22 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// Appends a status variable, if it is a number.
-fn push_metric(name: &str, value: &str, out: &mut Vec<u8>) {
-    if value.is_empty() || value.parse::<f64>().is_ok_and(|number| !number.is_finite()) || value.parse::<f64>().is_err()
-    {
-        return;
-    }
+/// Appends a status variable, if it is a number, by the rules of Prometheus' own tools: counters end in `_total`, times are in seconds, and no part of
+/// a name looks like a short unit.
+fn push_metric(variable: &str, value: &str, out: &mut Vec<u8>) {
+    let Some(number) = value.parse::<f64>().ok().filter(|number| number.is_finite()) else { return };
     let allowed = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
-    let name: String = name.chars().map(allowed).collect();
+    let name: String = variable.chars().map(allowed).collect();
     let is_gauge = GAUGES.iter().any(|part| name.contains(part)) || name.starts_with("uptime");
-    let kind = if is_gauge { "gauge" } else { "counter" };
+    let (kind, end) = if is_gauge { ("gauge", "") } else { ("counter", "_total") };
+    let name = name.replace("_i_s_", "_information_schema_");
+    let name = name.strip_prefix("squall_").unwrap_or(&name);
+    let name = name.strip_suffix("_total").unwrap_or(name);
+    let (name, unit, value) = match name.strip_suffix("_us") {
+        Some(name) => (name, "_seconds", (number / 1e6).to_string()),
+        None => (name, "", value.to_owned()),
+    };
+    let metric = format!("squall_{name}{unit}{end}");
     // Writing to memory cannot fail.
-    let _ = writeln!(out, "# TYPE squall_{name} {kind}\nsquall_{name} {value}");
+    let _ = writeln!(out, "# HELP {metric} The status variable {variable}.\n# TYPE {metric} {kind}\n{metric} {value}");
 }

@@ -129,7 +129,7 @@ mod tests {
             password_changed_micros: 1,
             locked: false,
             password_expired: false,
-            require_tls: false,
+            tls: squall_session::api::TlsRequirement::None,
         }
     }
 

@@ -4,6 +4,7 @@ use hyper::StatusCode;
 use squall_file_formats::text::push_json_string;
 use squall_types::{ErrorCode, SqlError};
 use std::io::Write as _;
+use std::time::Duration;
 
 /// What is wrong with a request, or what has failed.
 #[derive(Clone, Debug)]
@@ -18,17 +19,24 @@ pub struct Problem {
     pub statement: Option<usize>,
     /// The methods that the path has (405).
     pub allow: Option<&'static str>,
+    /// When the client may ask again (429, 503); a second if nothing is known.
+    pub retry_after: Option<Duration>,
 }
 
 impl Problem {
     /// One without an error of a statement.
     pub fn new(status: StatusCode, detail: impl Into<String>) -> Problem {
-        Problem { status, detail: detail.into(), sql: None, statement: None, allow: None }
+        Problem { status, detail: detail.into(), sql: None, statement: None, allow: None, retry_after: None }
     }
 
     /// 400.
     pub fn bad_request(detail: impl Into<String>) -> Problem {
         Problem::new(StatusCode::BAD_REQUEST, detail)
+    }
+
+    /// 429 until a time has passed.
+    pub fn too_often(detail: impl Into<String>, wait: Duration) -> Problem {
+        Problem { retry_after: Some(wait), ..Problem::new(StatusCode::TOO_MANY_REQUESTS, detail) }
     }
 
     /// An error of a statement or a login.
@@ -73,9 +81,13 @@ pub fn status_of(error: &SqlError) -> StatusCode {
     use ErrorCode as E;
     match error.known() {
         // A login was refused, or the password has to be changed.
-        Some(E::AccessDenied | E::MustChangePassword | E::MustChangePasswordLogin | E::AccountLocked) => {
-            StatusCode::UNAUTHORIZED
-        }
+        Some(
+            E::AccessDenied
+            | E::MustChangePassword
+            | E::MustChangePasswordLogin
+            | E::AccountLocked
+            | E::AccountBlockedByPasswordLock,
+        ) => StatusCode::UNAUTHORIZED,
         // A privilege is missing, or the server or the transaction is read-only.
         Some(
             E::DbAccessDenied
@@ -113,13 +125,16 @@ pub fn status_of(error: &SqlError) -> StatusCode {
             | E::SpAlreadyExists
             | E::RowIsReferenced2
             | E::NoReferencedRow2
-            | E::LockNowait,
+            | E::LockNowait
+            | E::DoesNotSupportSchemaChange,
         ) => StatusCode::CONFLICT,
         Some(E::PacketTooLarge) => StatusCode::PAYLOAD_TOO_LARGE,
         Some(E::WrongArguments) => StatusCode::BAD_REQUEST,
         // A value does not fit its column, or breaks a rule of its table.
         Some(
             E::BadNull
+            | E::WrongValue
+            | E::ToVectorConversion
             | E::WrongValueCountOnRow
             | E::WarnNullToNotNull
             | E::DataOutOfRange
@@ -133,6 +148,7 @@ pub fn status_of(error: &SqlError) -> StatusCode {
             | E::DatetimeFunctionOverflow
             | E::DataOutOfRangeExpr
             | E::InvalidJsonText
+            | E::BadValueForGeneratedColumn
             | E::CheckConstraintViolated,
         ) => StatusCode::UNPROCESSABLE_ENTITY,
         Some(E::TooManyConnections | E::TooManyUserConnections | E::UserLimitReached) => StatusCode::TOO_MANY_REQUESTS,

@@ -4,20 +4,25 @@ use crate::caller::Caller;
 use crate::credentials::Credentials;
 use crate::forms::Form;
 use crate::problem::Problem;
+use crate::rates::Rate;
 use crate::secrets::{digest_of_account, is_same_digest};
 use crate::server::RequestPlace;
+use crate::signing::now_seconds;
 use crate::writer::AnswerWriter;
 use bytes::Bytes;
 use hyper::StatusCode;
+use squall_front_end::network_of;
 use squall_session::Database;
 use squall_session::api::{
-    Account, Backend as _, Connection, ConnectionInfo, Credentials as Login, FrontEndContext as _, ResultWriter,
-    TextRequest, host_matches, log_in, log_in_confirmed,
+    Account, Backend as _, Connection, ConnectionInfo, Credentials as Login, FrontEndContext as _, GrowingCharge,
+    ResultWriter, TextRequest, host_matches, log_in, log_in_confirmed,
 };
-use squall_session::collector::Collector;
+use squall_session::collector::{Collector, StatementResult};
 use squall_types::{ErrorCode, SqlError, Value};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
@@ -59,6 +64,12 @@ pub(crate) struct RequestSession {
     gone: Arc<Notify>,
     deadline: Option<(Instant, Duration)>,
     has_timed_out: bool,
+    /// The memory of the last result.
+    charge: Option<GrowingCharge>,
+    /// That of the body: bodies come before there is a place among the requests that run, so places do not bound them.
+    body_charge: GrowingCharge,
+    /// That result had more bytes than it might have.
+    has_overflowed: bool,
     /// Its place among the requests that run.
     place: Option<RequestPlace>,
 }
@@ -91,48 +102,57 @@ impl RequestSession {
                     is_secure: caller.is_secure(),
                     can_change_password: false,
                 };
+                check_passwords(caller)?;
                 // As it is before the check: a password that changes meanwhile is not taken for the checked one.
                 let account = database.account(user, caller.address());
-                let session = log_in(&database, caller.services.login(), id, info(user), login, on_kill).await?;
+                let session = log_in(&database, caller.services.login(), id, info(user), login, on_kill).await;
+                // Who guesses many at once learns nothing of those beyond the limit, wrong or right.
+                check_passwords(caller)?;
+                let session = session.inspect_err(|error| count_wrong_password(caller, error))?;
+                check_privilege(&*session)?;
                 (session, account)
             }
             other => {
                 let mut user = String::new();
                 let confirmed = confirmed(caller, &database, other, asked.is_reading, &mut user);
-                let (account, read_only) = confirmed.inspect_err(|problem| {
+                let Confirmed { account, limits } = confirmed.inspect_err(|problem| {
                     // Who sends no credentials has tried none.
-                    if *other != Credentials::Nobody {
+                    if *other != Credentials::Missing {
                         tell_refusal(caller, &user, asked.program, problem);
                     }
                 })?;
                 let (info, host) = (info(&account.user), caller.peer.host());
                 let is_secure = caller.is_secure();
                 let mut session = log_in_confirmed(&database, id, info, &account, &host, is_secure, on_kill)?;
-                if read_only {
-                    session.set_read_only();
-                }
+                // While the privileges of the whole server are there.
+                check_privilege(&*session)?;
+                limits.hold_in(&mut *session);
                 (session, Some(account))
             }
         };
-        if !connection.has_privilege(PRIVILEGE) {
-            return Err(SqlError::new(ErrorCode::SpecificAccessDenied, &[&PRIVILEGE]).into());
+        if let Some(account) = &account {
+            check_rate(caller, account)?;
         }
         let gone = ends.gone.clone();
+        let body_charge = GrowingCharge::new(&connection.memory());
         Ok(RequestSession {
             connection,
+            body_charge,
             account,
             database,
             id,
             gone,
             deadline: None,
             has_timed_out: false,
+            charge: None,
+            has_overflowed: false,
             place: None,
         })
     }
 
     /// It runs among others, as long as it lives.
-    pub fn with_place(self, place: RequestPlace) -> RequestSession {
-        RequestSession { place: Some(place), ..self }
+    pub fn set_place(&mut self, place: RequestPlace) {
+        self.place = Some(place);
     }
 
     /// From now on everything has to be over after this time.
@@ -143,6 +163,11 @@ impl RequestSession {
     /// `net_write_timeout`.
     pub fn write_timeout(&self) -> Duration {
         Duration::from_secs(self.connection.net_timeouts().write_seconds.max(1))
+    }
+
+    /// What the body is charged to while it comes.
+    pub fn body_charge(&mut self) -> &mut GrowingCharge {
+        &mut self.body_charge
     }
 
     /// `net_read_timeout`.
@@ -182,11 +207,49 @@ impl RequestSession {
     /// # Errors
     /// The query's.
     pub async fn rows_with(&mut self, sql: &str, values: Vec<Value>) -> Result<Vec<Vec<Value>>, Problem> {
-        let mut collector = Collector::default();
+        self.result_of(sql, values).await.map(|result| result.rows)
+    }
+
+    /// The result of a statement of the server's own, in memory.
+    ///
+    /// # Errors
+    /// The statement's.
+    pub async fn result_of(&mut self, sql: &str, values: Vec<Value>) -> Result<StatementResult, Problem> {
+        let collector = Collector::charged(&self.connection.memory());
+        self.collected(sql, values, collector).await
+    }
+
+    /// The rows of a query of the server's own, if they have no more than so many bytes; `None` if they have.
+    ///
+    /// # Errors
+    /// The query's.
+    pub async fn rows_within(
+        &mut self,
+        bytes_max: usize,
+        sql: &str,
+        values: Vec<Value>,
+    ) -> Result<Option<Vec<Vec<Value>>>, Problem> {
+        let collector = Collector::bounded(bytes_max, &self.connection.memory());
+        match self.collected(sql, values, collector).await {
+            Ok(result) => Ok(Some(result.rows)),
+            Err(_) if self.has_overflowed => Ok(None),
+            Err(problem) => Err(problem),
+        }
+    }
+
+    async fn collected(
+        &mut self,
+        sql: &str,
+        values: Vec<Value>,
+        mut collector: Collector,
+    ) -> Result<StatementResult, Problem> {
         let ran = self.run(&Bytes::copy_from_slice(sql.as_bytes()), values, &mut collector).await;
-        let mut results = collector.into_results()?;
+        self.has_overflowed = collector.is_full();
+        let (mut results, charge) = collector.into_charged_results()?;
+        // Until the next result, for which this one is no longer needed.
+        self.charge = charge;
         match results.pop() {
-            Some(result) if ran => Ok(result.rows),
+            Some(result) if ran => Ok(result),
             _ => Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the statement was ended")),
         }
     }
@@ -216,6 +279,10 @@ impl RequestSession {
     pub async fn answer<F: Form>(mut self, sql: &Bytes, values: Vec<Value>, mut writer: AnswerWriter<F>) {
         let ran = self.run(sql, values, &mut writer).await;
         let problem = self.problem(ran, writer.has_failed());
+        if writer.is_nearly_sent() {
+            // Its place is for others, however slowly the client takes the rest.
+            drop(self);
+        }
         // A client that has gone needs no answer.
         let _gone = writer.finish(problem).await;
     }
@@ -237,29 +304,96 @@ pub(crate) fn tell_refusal(caller: &Caller, user: &str, program: &str, problem: 
     database.login_refused(database.next_connection_id(), &info(caller, user, program), &error);
 }
 
+/// An account that was proved without a password.
+struct Confirmed {
+    account: Account,
+    limits: Limits,
+}
+
+impl Confirmed {
+    fn without_limits(account: Account) -> Confirmed {
+        Confirmed { account, limits: Limits::default() }
+    }
+}
+
+/// What a token takes from its account's rights.
+#[derive(Default)]
+struct Limits {
+    read_only: bool,
+    schemas: Option<BTreeSet<String>>,
+}
+
+impl Limits {
+    fn hold_in(self, session: &mut dyn Connection) {
+        if self.read_only {
+            session.set_read_only();
+        }
+        if let Some(schemas) = self.schemas {
+            session.limit_to_databases(schemas);
+        }
+    }
+}
+
+/// 1227 for an account that may send no statements by HTTP.
+pub(crate) fn check_privilege(session: &dyn Connection) -> Result<(), Problem> {
+    match session.has_privilege(PRIVILEGE) {
+        true => Ok(()),
+        false => Err(SqlError::new(ErrorCode::SpecificAccessDenied, &[&PRIVILEGE]).into()),
+    }
+}
+
+/// 429 for a client whose network has sent too many wrong passwords, whatever it sends now. Tokens and cookies cannot be guessed, and are
+/// taken.
+fn check_passwords(caller: &Caller) -> Result<(), Problem> {
+    let Some(rate) = Rate::each_minute(caller.server.settings().wrong_passwords_max) else { return Ok(()) };
+    let network = caller.address().map(network_of);
+    caller.server.wrong_passwords.check(&network, rate, std::time::Instant::now()).map_err(|wait| {
+        caller.server.rate_limited.fetch_add(1, Ordering::Relaxed);
+        Problem::too_often("too many wrong passwords came from this address (json_server_max_wrong_passwords)", wait)
+    })
+}
+
+fn count_wrong_password(caller: &Caller, error: &SqlError) {
+    let rate = Rate::each_minute(caller.server.settings().wrong_passwords_max);
+    if let Some(rate) = rate.filter(|_| error.known() == Some(ErrorCode::AccessDenied)) {
+        let network = caller.address().map(network_of);
+        caller.server.wrong_passwords.count(network, rate, std::time::Instant::now());
+    }
+}
+
+/// Counts a request of an account; 429 if it has sent too many in the last second.
+fn check_rate(caller: &Caller, account: &Account) -> Result<(), Problem> {
+    let Some(rate) = Rate::each_second(caller.server.settings().requests_per_second_max) else { return Ok(()) };
+    let key = (account.user.clone(), account.host.clone());
+    caller.server.request_rates.take(key, rate, std::time::Instant::now()).map_err(|wait| {
+        caller.server.rate_limited.fetch_add(1, Ordering::Relaxed);
+        Problem::too_often("the account sends too many requests (json_server_max_requests_per_second)", wait)
+    })
+}
+
 /// The refusal of a page that does not know its login's token.
 pub(crate) fn wrong_token() -> Problem {
     Problem::new(StatusCode::FORBIDDEN, "the header X-CSRF-Token is not that of the login")
 }
 
-/// The account that credentials without a password mean, and whether it may change nothing. `told` gets the user that they name.
+/// The account that credentials without a password mean. `told` gets the user that they name.
 fn confirmed(
     caller: &Caller,
     database: &Database,
     credentials: &Credentials,
     is_reading: bool,
     told: &mut String,
-) -> Result<(Account, bool), Problem> {
+) -> Result<Confirmed, Problem> {
     let settings = caller.server.settings();
     let unauthorized = |detail: &str| Problem::new(StatusCode::UNAUTHORIZED, detail);
     let named = |user: &str, host: &str| {
         database.account_named(user, host).filter(|account| host_matches(&account.host, caller.address()))
     };
     match credentials {
-        Credentials::Nobody => {
+        Credentials::Missing => {
             let missing = || unauthorized("credentials are missing");
             let (user, host) = settings.anonymous_account.as_ref().ok_or_else(missing)?;
-            named(user, host).map(|account| (account, false)).ok_or_else(missing)
+            named(user, host).map(Confirmed::without_limits).ok_or_else(missing)
         }
         Credentials::Session { cookie, csrf } if settings.auth.session => {
             let over = || unauthorized("the login of this page is over");
@@ -274,7 +408,7 @@ fn confirmed(
             if !is_reading && !login.has_token(csrf.as_deref()) {
                 return Err(wrong_token());
             }
-            Ok((account, false))
+            Ok(Confirmed::without_limits(account))
         }
         Credentials::Bearer(token) if settings.auth.bearer => {
             let invalid = || unauthorized("the API token is not valid");
@@ -284,7 +418,15 @@ fn confirmed(
             if !is_same_digest(&digest_of_account(&account), &found.verifier) {
                 return Err(invalid());
             }
-            Ok((account, found.read_only))
+            Ok(Confirmed { account, limits: Limits { read_only: found.read_only, schemas: found.schemas } })
+        }
+        Credentials::Signed(signed) if settings.sign_seconds_max > 0 => {
+            let invalid = || unauthorized("the URL is not signed");
+            told.clone_from(&signed.user);
+            // Whoever has it, wherever he is.
+            let account = database.account_named(&signed.user, &signed.host).ok_or_else(invalid)?;
+            caller.server.signing.check(&account, signed, now_seconds())?;
+            Ok(Confirmed::without_limits(account))
         }
         _ => Err(unauthorized("json_server_auth does not have this way of authentication")),
     }

@@ -2,12 +2,16 @@
 
 use crate::page_sessions::PageSessions;
 use crate::problem::Problem;
+use crate::rates::Rates;
 use crate::settings::HttpSettings;
+use crate::signing::SigningKey;
 use hyper::StatusCode;
 use parking_lot::RwLock;
 use squall_session::{Database, WeakDatabase};
 use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::collections::BTreeSet;
 use std::fmt::Debug;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -28,6 +32,8 @@ pub struct TokenAccount {
     pub verifier: Vec<u8>,
     /// Its requests may change nothing.
     pub read_only: bool,
+    /// The only databases that its requests reach, if there is such a limit.
+    pub schemas: Option<BTreeSet<String>>,
 }
 
 /// Knows API tokens.
@@ -49,10 +55,18 @@ pub struct HttpServer {
     places: Arc<Places>,
     /// Logins of pages.
     pub page_sessions: PageSessions,
+    /// Signs URLs.
+    pub(crate) signing: SigningKey,
+    /// Requests, by account.
+    pub(crate) request_rates: Rates<(String, String)>,
+    /// Passwords that were wrong, by the client's network.
+    pub(crate) wrong_passwords: Rates<Option<IpAddr>>,
     /// Requests that were answered, whatever the answer.
     pub requests: AtomicU64,
     /// Those with a status of 400 or more.
     pub failures: AtomicU64,
+    /// Those that came too often: of their account, or after too many wrong passwords.
+    pub rate_limited: AtomicU64,
 }
 
 impl HttpServer {
@@ -64,6 +78,10 @@ impl HttpServer {
             settings: RwLock::default(),
             places: Arc::default(),
             page_sessions: PageSessions::default(),
+            signing: SigningKey::default(),
+            request_rates: Rates::default(),
+            wrong_passwords: Rates::default(),
+            rate_limited: AtomicU64::new(0),
             requests: AtomicU64::new(0),
             failures: AtomicU64::new(0),
         }

@@ -8,13 +8,13 @@ use crate::problem::Problem;
 use crate::running::Ends;
 use crate::settings::{HttpSettings, TlsRule};
 use crate::sink::Sink;
-use crate::{console, health, legacy, metrics, session_path, sql};
+use crate::{console, db, health, legacy, metrics, openapi, session_path, sql};
 use hyper::body::Incoming;
 use hyper::header::{
-    ACCESS_CONTROL_REQUEST_METHOD, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY,
-    STRICT_TRANSPORT_SECURITY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    ACCESS_CONTROL_REQUEST_METHOD, ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue,
+    REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
-use hyper::{Method, Request, StatusCode};
+use hyper::{Method, Request, StatusCode, Version};
 use std::convert::Infallible;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -27,18 +27,20 @@ const URI_BYTES_MAX: usize = 32 << 10;
 
 /// What a path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Route {
+pub(crate) enum Route {
     Health,
     Metrics,
     Sql,
+    Description,
     Session,
+    Db,
     Legacy(legacy::Path),
     Console(console::File),
 }
 
 impl Route {
     /// What a path is, and its methods.
-    fn of(path: &str, settings: &HttpSettings) -> Option<(Route, &'static str)> {
+    pub fn of(path: &str, settings: &HttpSettings) -> Option<(Route, &'static str)> {
         if let Some(file) = console::File::of(path).filter(|_| settings.console) {
             return Some((Route::Console(file), "GET, HEAD"));
         }
@@ -49,8 +51,12 @@ impl Route {
             "/health" => (Route::Health, "GET, HEAD"),
             "/metrics" => (Route::Metrics, "GET"),
             "/1.0/sql" => (Route::Sql, "POST"),
+            "/1.0/openapi.json" => (Route::Description, "GET"),
             SESSION_PATH => (Route::Session, "GET, POST, DELETE"),
-            _ => return None,
+            _ => {
+                let (_, methods) = db::Kind::of(path)?;
+                (Route::Db, methods)
+            }
         })
     }
 }
@@ -60,6 +66,8 @@ pub(crate) async fn answer(caller: Rc<Caller>, request: Request<Incoming>) -> Re
     caller.touch();
     let settings = caller.server.settings();
     let is_scripted = request.headers().contains_key("x-requested-with");
+    // HTTP/1 sends no body for HEAD by itself.
+    let is_bare = request.method() == Method::HEAD && request.version() == Version::HTTP_2;
     let is_fixed = console::File::of(request.uri().path()).is_some();
     let is_encrypted = caller.tls.is_some();
     let origin = origin::check(request.uri(), request.headers(), &settings);
@@ -68,6 +76,9 @@ pub(crate) async fn answer(caller: Rc<Caller>, request: Request<Incoming>) -> Re
         Ok(origin) => route(caller, request, &settings, origin).await,
         Err(problem) => of_problem(problem),
     };
+    if is_bare {
+        *answer.body_mut() = empty(StatusCode::OK).into_body();
+    }
     server.requests.fetch_add(1, Ordering::Relaxed);
     if answer.status().as_u16() >= 400 {
         server.failures.fetch_add(1, Ordering::Relaxed);
@@ -120,6 +131,7 @@ async fn route(
     };
     if request.method() == Method::OPTIONS {
         let mut answer = empty(StatusCode::NO_CONTENT);
+        answer.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
         if matches!(origin, Origin::Foreign(_)) && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD) {
             origin::allow_requests(answer.headers_mut());
         }
@@ -169,12 +181,15 @@ async fn run(caller: Rc<Caller>, request: Request<Incoming>, settings: &Arc<Http
     let sink = Sink::new(sender, ends.gone.clone(), ends.killed.clone());
     let (parts, body) = request.into_parts();
     let settings = settings.clone();
-    let exchange = Exchange { caller, settings, head: parts, body: Some(body), sink, ends, start };
+    let exchange =
+        Exchange { caller, settings, head: parts, body: Some(body), sink, ends, start, takes_signature: false };
     tokio::task::spawn_local(async move {
         let _running = running;
         match route {
             Route::Metrics => metrics::answer(exchange).await,
+            Route::Description => openapi::answer(exchange).await,
             Route::Session => session_path::answer(exchange).await,
+            Route::Db => db::answer(exchange).await,
             Route::Legacy(path) => match path {
                 legacy::Path::Version { is_short } => legacy::answer_version(exchange, is_short).await,
                 legacy::Path::Sql => legacy::answer_sql(exchange).await,

@@ -36,6 +36,12 @@ pub struct HttpSettings {
     pub anonymous_account: Option<(String, String)>,
     /// `json_server_max_threads`: requests that run at once; others wait.
     pub requests_max: usize,
+    /// `json_server_max_requests_per_second`: of one account; 0 for no limit.
+    pub requests_per_second_max: u64,
+    /// `json_server_max_wrong_passwords`: of one address in a minute; 0 for no limit.
+    pub wrong_passwords_max: u64,
+    /// `blob_sign_max_seconds`: how long a signed URL may be used; 0 for not at all.
+    pub sign_seconds_max: u64,
     /// `json_server_max_body`: most bytes of a request's body.
     pub body_bytes_max: usize,
     /// `json_server_cors_origins`: origins of pages that may ask, beside the server's own.

@@ -46,7 +46,7 @@ impl Sink {
     /// Sends a whole answer, unless another has begun.
     pub fn answer(&mut self, answer: Answer) {
         if let Some(head) = self.head.take() {
-            // Without a reader it is for nobody.
+            // Without a reader it is dropped.
             let _unread = head.send(answer);
         }
     }
@@ -74,8 +74,20 @@ impl Sink {
         }
     }
 
+    /// Sends a head as a whole answer.
+    ///
+    /// # Errors
+    /// When the client is gone.
+    pub fn send_head(&mut self, head: Parts) -> io::Result<()> {
+        self.answer(Response::from_parts(head, AnswerBody::Whole(Bytes::new())));
+        Ok(())
+    }
+
     /// Sends the head of a body that comes in pieces, unless an answer has begun.
-    fn begin(&mut self, head: Parts) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// When the client is gone.
+    pub fn begin(&mut self, head: Parts) -> io::Result<()> {
         let Some(sender) = self.head.take() else { return Ok(()) };
         let (pieces_sender, pieces) = mpsc::channel(1);
         let body = AnswerBody::Pieces { pieces, reader: Reader::new(self.gone.clone()) };
@@ -95,6 +107,14 @@ impl Sink {
             head.headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
             self.begin(head)?;
         }
+        self.send_piece(bytes).await
+    }
+
+    /// Sends a piece of the body that has begun.
+    ///
+    /// # Errors
+    /// When the client is gone, reads nothing for too long, or the session was killed.
+    pub async fn send_piece(&mut self, bytes: Bytes) -> io::Result<()> {
         self.push(Piece::More(bytes)).await
     }
 

@@ -7,6 +7,7 @@ use crate::forms::arrow::ArrowForm;
 use crate::forms::csv::CsvForm;
 use crate::forms::json::JsonForm;
 use crate::forms::ndjson::NdjsonForm;
+use crate::forms::parquet::ParquetForm;
 use crate::problem::Problem;
 use crate::running::RequestSession;
 use crate::sql_request::SqlRequest;
@@ -23,6 +24,7 @@ enum Wanted {
     Ndjson,
     Csv,
     Arrow,
+    Parquet,
 }
 
 impl Wanted {
@@ -45,6 +47,7 @@ impl Wanted {
                 "application/x-ndjson" | "application/jsonl" => Wanted::Ndjson,
                 "text/csv" | "text/*" => Wanted::Csv,
                 "application/vnd.apache.arrow.stream" => Wanted::Arrow,
+                "application/vnd.apache.parquet" => Wanted::Parquet,
                 _ => continue,
             };
             if weight > 0.0 && best.is_none_or(|(greatest, _)| weight > greatest) {
@@ -56,7 +59,8 @@ impl Wanted {
             None if !is_given => Ok(Wanted::Json),
             None => Err(Problem::new(
                 StatusCode::NOT_ACCEPTABLE,
-                "answers are application/json, application/x-ndjson, text/csv or application/vnd.apache.arrow.stream",
+                "answers are application/json, application/x-ndjson, text/csv, application/vnd.apache.arrow.stream or \
+                 application/vnd.apache.parquet",
             )),
         }
     }
@@ -74,8 +78,8 @@ async fn prepare(exchange: &mut Exchange) -> Result<(RequestSession, SqlRequest,
     check_type(&exchange.head.headers, &["application/json"])?;
     let wanted = Wanted::of(&exchange.head.headers)?;
     // Who may not ask sends no body.
-    let mut session = exchange.session().await?;
-    let body = exchange.read_body(&session).await?;
+    let mut session = exchange.logged_in().await?;
+    let body = exchange.read_body(&mut session).await?;
     let request = read_on_pool(body, SqlRequest::parse).await??;
     if !request.database.is_empty() {
         session.connection.use_database(&request.database)?;
@@ -96,6 +100,7 @@ async fn run(exchange: Exchange, mut session: RequestSession, request: SqlReques
         Wanted::Ndjson => send(exchange, session, request, NdjsonForm::new(exact)).await,
         Wanted::Csv => send(exchange, session, request, CsvForm::default()).await,
         Wanted::Arrow => send(exchange, session, request, ArrowForm::default()).await,
+        Wanted::Parquet => send(exchange, session, request, ParquetForm::default()).await,
     }
 }
 
@@ -122,6 +127,7 @@ mod tests {
         assert_eq!(of("*/*"), Ok(Wanted::Json));
         assert_eq!(of("text/html, text/csv;q=0.5, application/json;q=0.4"), Ok(Wanted::Csv));
         assert_eq!(of("application/vnd.apache.arrow.stream"), Ok(Wanted::Arrow));
+        assert_eq!(of("application/vnd.apache.parquet, */*;q=0.1"), Ok(Wanted::Parquet));
         assert_eq!(of("application/x-ndjson, application/json"), Ok(Wanted::Ndjson));
         assert_eq!(of("text/html"), Err(406));
         assert_eq!(Wanted::of(&HeaderMap::new()).ok(), Some(Wanted::Json));

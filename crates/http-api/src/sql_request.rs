@@ -1,13 +1,15 @@
 //! The body of `POST /1.0/sql`.
 
-use crate::json_text::{JsonText, NUMBER, number_behind, push_name, visit_numbers};
+use crate::json_text::{JsonText, push_name};
 use crate::problem::Problem;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::StatusCode;
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use squall_types::{Decimal, ErrorCode, SqlError, Value};
+use squall_row_json::numbers::{NUMBER, number_behind, number_value};
+use squall_row_json::visit_numbers;
+use squall_types::{ErrorCode, SqlError, Value};
 use std::fmt::{self, Formatter};
 use std::time::Duration;
 
@@ -253,7 +255,8 @@ impl<'de> DeserializeSeed<'de> for ParamSeed<'_> {
 
 impl ParamSeed<'_> {
     fn number(self, text: &str) -> Value {
-        number_value(text)
+        // It comes of a DOUBLE or an integer.
+        number_value(text).unwrap_or_default()
     }
 }
 
@@ -289,7 +292,8 @@ impl<'de> Visitor<'de> for ParamSeed<'_> {
         let mut value_at = 0;
         while let Some(name) = members.next_key::<String>()? {
             if name == NUMBER && count == 0 {
-                return number_behind(&mut members).map(|number| number_value(&number));
+                let number = number_behind(&mut members)?;
+                return number_value(&number).ok_or_else(|| A::Error::custom("a number beyond DOUBLE"));
             }
             push_name(&name, &mut out);
             (value_at, has_bytes) = (out.len(), name == BINARY);
@@ -309,25 +313,10 @@ impl<'de> Visitor<'de> for ParamSeed<'_> {
     }
 }
 
-/// A number as SQL reads it: an integer, a DECIMAL with a point, a DOUBLE with an exponent or with more digits than a DECIMAL has.
-fn number_value(text: &str) -> Value {
-    if let Ok(value) = text.parse::<i64>() {
-        return Value::Int(value);
-    }
-    if let Ok(value) = text.parse::<u64>() {
-        return Value::UInt(value);
-    }
-    let decimal = Decimal::parse(text);
-    if !text.contains(['e', 'E']) && !decimal.overflow && !decimal.rounded {
-        return Value::Decimal(decimal.value);
-    }
-    // Past the greatest DOUBLE it is that one, as in SQL's own texts of numbers.
-    Value::Double(text.parse::<f64>().unwrap_or(0.0).clamp(f64::MIN, f64::MAX))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use squall_types::Decimal;
 
     #[test]
     fn bodies_are_read() {

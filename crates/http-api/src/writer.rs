@@ -57,6 +57,16 @@ impl<F: Form> AnswerWriter<F> {
         self.error.is_some()
     }
 
+    /// The form, for what it is told beside results.
+    pub fn form_mut(&mut self) -> &mut F {
+        &mut self.form
+    }
+
+    /// Whether what waits to be sent is no more than what each answer keeps back.
+    pub fn is_nearly_sent(&self) -> bool {
+        self.out.len() <= 2 * FLUSH_BYTES
+    }
+
     /// Ends the answer: with what has come, or with a problem that is not a statement's.
     ///
     /// # Errors
@@ -196,6 +206,10 @@ impl<F: Form> ResultWriter for AnswerWriter<F> {
         if self.error.is_none() {
             self.error = Some(error.clone());
         }
+    }
+
+    fn is_satisfied(&self) -> bool {
+        self.is_dropped
     }
 
     fn needs_flush(&self) -> bool {

@@ -15,7 +15,7 @@ pub const ACCEPTED: &str = "gzip, deflate, zstd";
 const STEP_BYTES: usize = 4 << 10;
 /// Bytes that come out of a decoder at a time.
 const ROOM_BYTES: usize = 32 << 10;
-/// A part of the output is complete with so many bytes; it may have a step's more.
+/// A part of the output is complete with this many bytes; it may have a step's more.
 const PART_BYTES: usize = 256 << 10;
 /// The window of zstd, in bits, that RFC 9659 allows on the web: 8 MiB.
 const ZSTD_WINDOW_LOG: u32 = 23;
@@ -77,7 +77,7 @@ impl std::fmt::Debug for Unpacker {
 }
 
 impl Unpacker {
-    /// For a `Content-Encoding`, empty if there is none; at most so many bytes come out.
+    /// For a `Content-Encoding`, empty if there is none; at most this many bytes come out.
     ///
     /// # Errors
     /// [`HttpError::Transfer`] for an encoding that is not known.

@@ -2,13 +2,15 @@
 
 use crate::errors::{ErrorsByNumber, merge_errors};
 use crate::memory::{self, SessionPart};
-use crate::process::Process;
+use crate::process::{Process, SessionStatus};
+use crate::socket_use::SocketTotals;
 use crate::statements::{EventTotals, count_event};
 use crate::timed::{TimesByEvent, merge_event, times_of_files};
 use crate::transactions::TransactionTotals;
 use parking_lot::Mutex;
 use squall_accounting::file_use::IoTotals;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// A user and a host. Both are `None` for the server's own threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,10 +43,16 @@ pub struct AccountStatistics {
     pub current_connections: i64,
     /// How many there were.
     pub total_connections: i64,
+    /// How many of them ended without the client's good-bye.
+    pub lost_connections: u64,
+    /// How long they were there, together.
+    pub connected_time: Duration,
+    /// Bytes through their sockets.
+    pub sockets: SocketTotals,
     /// Statements of connections that are gone.
     pub by_event: EventTotals,
     /// Their status variables.
-    pub status: BTreeMap<&'static str, u64>,
+    pub status: SessionStatus,
     /// The errors that their statements ended with.
     pub errors: ErrorsByNumber,
     /// Their transactions.
@@ -83,6 +91,16 @@ impl Accounts {
         account.memory = Default::default();
     }
 
+    /// A connection ends without the client's good-bye.
+    pub fn lost(&self, process: &Process) {
+        self.0.lock().entry(AccountKey::of(process)).or_default().lost_connections += 1;
+    }
+
+    /// A connection begins to count its status variables again after these.
+    pub fn keep_status(&self, process: &Process, counted: &SessionStatus) {
+        counted.add_to(&self.0.lock().entry(AccountKey::of(process)).or_default().status);
+    }
+
     /// All of them.
     pub fn snapshot(&self) -> BTreeMap<AccountKey, AccountStatistics> {
         self.0.lock().clone()
@@ -118,8 +136,10 @@ impl Accounts {
 impl AccountStatistics {
     /// Adds what a connection has counted.
     fn add(&mut self, process: &Process) {
-        for (name, value) in process.status.values() {
-            *self.status.entry(name).or_default() += value;
+        process.status.add_to(&self.status);
+        self.connected_time += process.connected_time();
+        if let Some(socket) = &process.socket {
+            self.sockets.merge(&socket.totals());
         }
         for (event, totals) in process.statements.by_event() {
             count_event(&mut self.by_event, event, |sum| sum.merge(&totals));
@@ -148,9 +168,10 @@ impl AccountStatistics {
     pub fn merge(&mut self, other: &AccountStatistics) {
         self.current_connections += other.current_connections;
         self.total_connections += other.total_connections;
-        for (name, value) in &other.status {
-            *self.status.entry(name).or_default() += value;
-        }
+        self.lost_connections += other.lost_connections;
+        self.connected_time += other.connected_time;
+        self.sockets.merge(&other.sockets);
+        other.status.add_to(&self.status);
         for (event, totals) in &other.by_event {
             count_event(&mut self.by_event, event, |sum| sum.merge(totals));
         }

@@ -27,5 +27,5 @@ pub mod transactions;
 pub mod waits;
 
 pub use process::{KillCallback, Process, ProcessList, count};
-pub use socket_use::{SocketUse, TlsUse};
+pub use socket_use::{ClientCertificate, SocketUse, TlsUse};
 pub use statistics::Statistics;

@@ -19,7 +19,7 @@ pub struct PreparedUse {
     pub owner_event: u64,
     /// How long that took.
     pub prepare_micros: u64,
-    /// How often its plan was made anew because something else has changed.
+    /// How often its plan was made again because something else has changed.
     pub reprepared: AtomicU64,
     executed: Mutex<Totals>,
 }
@@ -43,7 +43,7 @@ impl PreparedUse {
         self.executed.lock().add(measured);
     }
 
-    /// Its plan was made anew.
+    /// Its plan was made again.
     pub fn reprepare(&self) {
         self.reprepared.fetch_add(1, Ordering::Relaxed);
     }

@@ -5,7 +5,7 @@ use crate::prepared::PreparedUses;
 use crate::recent::RecentStatement;
 use crate::socket_use::{SocketTotals, SocketUse, TlsUse};
 use crate::stages::CountedStages;
-use crate::statement_counters::StatementCounters;
+use crate::statement_counters::{StatementCounters, add_counter};
 use crate::statements::CountedStatements;
 use crate::tables::CountedTables;
 use crate::transactions::CountedTransactions;
@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 /// Called when KILL hits a connection, from any thread, so that its front end stops waiting for the client.
 pub type KillCallback = Arc<dyn Fn() + Send + Sync>;
@@ -75,6 +76,10 @@ pub struct Process {
     pub prepared: PreparedUses,
     /// Its session's `@variables`.
     user_variables: Mutex<Arc<UserVariables>>,
+    /// Names of the savepoints of its transaction.
+    savepoints: Mutex<Vec<String>>,
+    /// When it began.
+    connected: Instant,
     /// How far the current LOAD DATA or INTO OUTFILE is.
     pub transfer: TransferProgress,
     /// Sessions that run statements for functions of this one's statement.
@@ -145,27 +150,27 @@ impl TransferProgress {
         self.running.store(0, Ordering::Relaxed);
     }
 
-    /// The file has so many bytes.
+    /// The file has this many bytes.
     pub fn set_bytes_total(&self, bytes: u64) {
         self.bytes_total.store(bytes, Ordering::Relaxed);
     }
 
-    /// The table has about so many rows.
+    /// The table has about this many rows.
     pub fn set_rows_total(&self, rows: u64) {
         self.rows_total.store(rows, Ordering::Relaxed);
     }
 
-    /// So many bytes of it have been read.
+    /// This many bytes of it have been read.
     pub fn set_bytes(&self, bytes: u64) {
         self.bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// So many bytes more of it have been read.
+    /// This many bytes more of it have been read.
     pub fn add_bytes(&self, bytes: usize) {
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// So many rows more have been made of it or are in it.
+    /// This many rows more have been made of it or are in it.
     pub fn add_rows(&self, rows: u64) {
         self.rows.fetch_add(rows, Ordering::Relaxed);
     }
@@ -222,7 +227,7 @@ macro_rules! counters {
 
             /// Adds all counters to another set.
             pub fn add_to(&self, sum: &SessionStatus) {
-                $(sum.$field.fetch_add(self.$field.load(Ordering::Relaxed), Ordering::Relaxed);)*
+                $(add_counter(&self.$field, &sum.$field);)*
                 self.statements.add_to(&sum.statements);
             }
 
@@ -264,6 +269,14 @@ counters! {
     sort_range = "Sort_range";
     sort_rows = "Sort_rows";
     sort_scan = "Sort_scan";
+}
+
+impl Clone for SessionStatus {
+    fn clone(&self) -> SessionStatus {
+        let copy = SessionStatus::default();
+        self.add_to(&copy);
+        copy
+    }
 }
 
 /// Adds one to a counter of the caller's own session: it has no other writer, so there is nothing to lock.
@@ -335,6 +348,8 @@ impl Process {
             peer: None,
             stages: CountedStages::default(),
             user_variables: Mutex::default(),
+            savepoints: Mutex::default(),
+            connected: Instant::now(),
             prepared: PreparedUses::default(),
             transfer: TransferProgress::default(),
             nested: Mutex::default(),
@@ -353,6 +368,16 @@ impl Process {
     /// The session has others now.
     pub fn set_user_variables(&self, variables: &Arc<UserVariables>) {
         *self.user_variables.lock() = variables.clone();
+    }
+
+    /// Names of the savepoints of its transaction, the oldest first.
+    pub fn savepoints(&self) -> Vec<String> {
+        self.savepoints.lock().clone()
+    }
+
+    /// How long it has been there.
+    pub fn connected_time(&self) -> Duration {
+        self.connected.elapsed()
     }
 
     /// Its last statements, the oldest first, with the transactions that they were in.
@@ -388,13 +413,15 @@ impl Process {
         totals.since(&self.socket_flushed.lock())
     }
 
-    /// It begins to count anew; what it has counted is added to a sum.
-    pub fn flush_status(&self, sum: &SessionStatus) {
-        self.status.add_to(sum);
+    /// It begins to count again; what it has counted is added to a sum, and told.
+    pub fn flush_status(&self, sum: &SessionStatus) -> SessionStatus {
+        let counted = self.status.clone();
+        counted.add_to(sum);
         self.status.clear();
         if let Some(socket) = &self.socket {
             *self.socket_flushed.lock() = socket.totals();
         }
+        counted
     }
 
     /// A command begins.
@@ -445,6 +472,33 @@ impl Process {
     pub fn kill_connection(&self) {
         self.kill.kill_connection();
         (self.on_kill)();
+    }
+}
+
+/// The savepoints of a transaction, as others see them until it ends.
+#[derive(Debug)]
+pub struct ShownSavepoints {
+    process: Arc<Process>,
+    /// Those of the transaction around, which a function's is inside of.
+    outer: Vec<String>,
+}
+
+impl ShownSavepoints {
+    /// Of the transaction that a connection has begun.
+    pub fn of(process: &Arc<Process>) -> ShownSavepoints {
+        ShownSavepoints { process: process.clone(), outer: process.savepoints() }
+    }
+
+    /// It has these now, the oldest first.
+    pub fn set(&self, names: Vec<String>) {
+        *self.process.savepoints.lock() = names;
+    }
+}
+
+impl Drop for ShownSavepoints {
+    fn drop(&mut self) {
+        let outer = std::mem::take(&mut self.outer);
+        self.set(outer);
     }
 }
 
@@ -515,10 +569,10 @@ impl ProcessList {
         }
     }
 
-    /// FLUSH STATUS: all begin to count anew. What connections have counted stays among the server's sums.
-    pub fn flush_status(&self, now_micros: i64) {
+    /// FLUSH STATUS: all begin to count again. What connections have counted stays among the server's sums, and among those of accounts.
+    pub fn flush_status(&self, now_micros: i64, mut keep: impl FnMut(&Process, &SessionStatus)) {
         let processes = self.processes.write();
-        processes.values().for_each(|process| process.flush_status(&self.retired));
+        processes.values().for_each(|process| keep(process, &process.flush_status(&self.retired)));
         self.aborted_clients.store(0, Ordering::Relaxed);
         self.max_used.store(0, Ordering::Relaxed);
         self.note_most_used(processes.len(), now_micros);

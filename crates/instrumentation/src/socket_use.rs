@@ -12,6 +12,17 @@ pub struct TlsUse {
     pub cipher: String,
     /// Whether an earlier session of TLS goes on.
     pub resumed: bool,
+    /// The client's certificate, if it has shown one. The server's authority has signed it.
+    pub client: Option<ClientCertificate>,
+}
+
+/// Whose certificate it is, and whose signature it has: names in OpenSSL's one-line form, such as `/C=SE/CN=client`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientCertificate {
+    /// Whose it is.
+    pub subject: String,
+    /// Who signed it.
+    pub issuer: String,
 }
 
 /// How often a socket was read and written, and how many bytes went through. Only the connection's own loop adds; it has a cache line of
@@ -88,14 +99,14 @@ impl SocketUse {
         self.compression.get().copied()
     }
 
-    /// So many bytes were read at once.
+    /// This many bytes were read at once.
     #[inline]
     pub fn read(&self, bytes: usize) {
         add(&self.reads, 1);
         add(&self.read_bytes, bytes as u64);
     }
 
-    /// So many bytes were written at once.
+    /// This many bytes were written at once.
     #[inline]
     pub fn wrote(&self, bytes: usize) {
         add(&self.writes, 1);

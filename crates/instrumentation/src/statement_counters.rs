@@ -4,7 +4,7 @@ use squall_parser::ast::StatementKind;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Status variables of what never happens here, be it that no grammar takes the statement, or that a prepared statement is not prepared
-/// anew but planned anew. Monitoring asks for them.
+/// again but planned again. Monitoring asks for them.
 pub const NEVER_COUNTED: &[&str] = &[
     "Com_alter_instance",
     "Com_alter_resource_group",
@@ -26,6 +26,14 @@ pub fn gives_rows(event: &str) -> bool {
         || ["select", "explain_other", "analyze", "check", "checksum", "optimize", "repair", "help"].contains(&kind)
 }
 
+/// Adds a counter to a sum that others write to, too. Most counters of a short session are 0, and that costs nothing.
+pub(crate) fn add_counter(counter: &AtomicU64, sum: &AtomicU64) {
+    let more = counter.load(Ordering::Relaxed);
+    if more > 0 {
+        sum.fetch_add(more, Ordering::Relaxed);
+    }
+}
+
 /// How many statements of each kind a session has begun.
 #[derive(Debug)]
 pub struct StatementCounters([AtomicU64; StatementKind::ALL.len()]);
@@ -44,6 +52,16 @@ impl StatementCounters {
         counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 
+    /// How many there were of a kind.
+    pub fn of(&self, kind: StatementKind) -> u64 {
+        self.0[kind as usize].load(Ordering::Relaxed)
+    }
+
+    /// Sets the count of a kind, by the session itself: one that was counted was given up, and will be counted where it is run again.
+    pub fn set(&self, kind: StatementKind, count: u64) {
+        self.0[kind as usize].store(count, Ordering::Relaxed);
+    }
+
     /// Status variables and their values.
     pub fn values(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let counted = StatementKind::ALL.iter().zip(&self.0);
@@ -53,9 +71,7 @@ impl StatementCounters {
 
     /// Adds all counters to others.
     pub fn add_to(&self, sum: &StatementCounters) {
-        for (counter, sum) in self.0.iter().zip(&sum.0) {
-            sum.fetch_add(counter.load(Ordering::Relaxed), Ordering::Relaxed);
-        }
+        self.0.iter().zip(&sum.0).for_each(|(counter, sum)| add_counter(counter, sum));
     }
 
     /// Sets all counters to 0.

@@ -9,7 +9,7 @@ use crate::statements::Statements;
 use crate::tables::Tables;
 use crate::waits::{WaitConsumers, WaitEvent};
 use parking_lot::Mutex;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::AtomicBool;
 
 /// Statements by digest that are kept, as in MySQL's default of `performance_schema_digests_size`.
@@ -36,12 +36,17 @@ pub struct Statistics {
     pub wait_consumers: WaitConsumers,
     /// The last statements of connections that are gone, with their threads.
     pub recent_of_gone: Mutex<VecDeque<(u64, RecentStatement)>>,
+    /// Logins that were refused, by user.
+    pub refused_logins: Mutex<BTreeMap<String, u64>>,
     /// The last waits of closed sessions.
     pub waits_of_gone: Mutex<VecDeque<(u64, WaitEvent)>>,
 }
 
 /// Statements of connections that are gone that are kept; as many waits.
 const RECENT_OF_GONE_MAX: usize = 1_000;
+
+/// Users whose refused logins are counted.
+const REFUSED_NAMES_MAX: usize = 10_000;
 
 impl Default for Statistics {
     fn default() -> Self {
@@ -55,6 +60,7 @@ impl Default for Statistics {
             sockets_of_gone: Mutex::default(),
             wait_consumers: WaitConsumers::default(),
             recent_of_gone: Mutex::default(),
+            refused_logins: Mutex::default(),
             waits_of_gone: Mutex::default(),
         }
     }
@@ -70,12 +76,20 @@ impl Statistics {
             process.recent_statements().into_iter().map(|statement| (process.id, statement)),
         );
         keep_last(&self.waits_of_gone, process.waits.recent().into_iter().map(|wait| (process.id, wait)));
+        self.accounts.disconnected(process);
         if let Some(socket) = &process.socket {
             self.sockets_of_gone.lock().merge(&socket.totals());
             // The socket may go on with another session.
             socket.clear();
         }
-        self.accounts.disconnected(process);
+    }
+
+    /// A client was not let in under a name that an account has. The names are no more than those of accounts that there have been.
+    pub fn refused_login(&self, user: &str) {
+        let mut refused = self.refused_logins.lock();
+        if refused.len() < REFUSED_NAMES_MAX || refused.contains_key(user) {
+            *refused.entry(user.to_owned()).or_default() += 1;
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sums over statements, and histograms of their times.
 
 use squall_accounting::PlanCounts;
+use std::sync::LazyLock;
 
 /// Picoseconds, in which performance_schema tells times, of a microsecond.
 pub const PICOS_PER_MICRO: u64 = 1_000_000;
@@ -115,6 +116,8 @@ pub const BUCKETS: u16 = 450;
 const BUCKETS_PER_DECADE: f64 = 50.0;
 /// The first bucket ends here, microseconds.
 const FIRST_MICROS: f64 = 10.0;
+/// The buckets of shorter statements are looked up instead of computed.
+const SHORT_MICROS: u64 = 1024;
 
 /// How many statements took how long, in buckets each of which ends at 1.047 times the time of the one before. Few are ever used
 /// by one statement, so only those are kept.
@@ -166,6 +169,14 @@ impl Histogram {
 }
 
 fn bucket_of(micros: u64) -> u16 {
+    static OF_SHORT: LazyLock<Vec<u16>> = LazyLock::new(|| (0..SHORT_MICROS).map(computed_bucket).collect());
+    match micros {
+        0..SHORT_MICROS => OF_SHORT[micros as usize],
+        _ => computed_bucket(micros),
+    }
+}
+
+fn computed_bucket(micros: u64) -> u16 {
     if (micros as f64) < FIRST_MICROS {
         return 0;
     }

@@ -109,7 +109,7 @@ impl Shared {
         let (result, log) = off_pool(|| match last.try_lock() {
             Some(mut last) => self.engine.call(script, &mut last, task, kept_scripts),
             None => self.engine.call(script, &mut LastScript::default(), task, kept_scripts),
-        });
+        })?;
         self.logs.add(context, &log);
         result
     }

@@ -55,7 +55,7 @@ impl RoutineLanguage for JavaScriptLanguage {
             is_abandoned: None,
         };
         let checked: Result<(), Failure> =
-            off_pool(|| [script, method].iter().try_for_each(|script| self.shared.engine.check(script, &task)));
+            off_pool(|| [script, method].iter().try_for_each(|script| self.shared.engine.check(script, &task)))?;
         checked.map_err(|failure| error_of(failure, source, context))
     }
 

@@ -31,7 +31,7 @@ impl TotalMemory {
         self.used() >= self.limit.load(Ordering::Relaxed)
     }
 
-    /// Takes so many bytes; false if there are none left.
+    /// Takes this many bytes; false if there are none left.
     pub(crate) fn take(&self, bytes: usize) -> bool {
         let used = self.used.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
         if used > self.limit.load(Ordering::Relaxed) {
@@ -41,7 +41,7 @@ impl TotalMemory {
         true
     }
 
-    /// Gives so many bytes back.
+    /// Gives this many bytes back.
     pub(crate) fn give_back(&self, bytes: usize) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }

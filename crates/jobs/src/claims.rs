@@ -4,7 +4,7 @@
 //! record without waiting, because the log has the record before anything that the job commits. A job was running if such a record
 //! names it, and its row is still queued without this attempt.
 
-use squall_row_store::RowStore;
+use squall_row_store::SystemRecords;
 use squall_types::{SqlError, SqlResult};
 use std::collections::HashMap;
 
@@ -47,18 +47,18 @@ impl Claim {
 }
 
 /// Says which jobs the worker of a place has begun.
-pub(crate) fn write(store: &RowStore, kind: &str, place: u16, claims: &[Claim]) -> SqlResult<()> {
+pub(crate) fn write(records: &dyn SystemRecords, kind: &str, place: u16, claims: &[Claim]) -> SqlResult<()> {
     let key = [kind.as_bytes(), &[0], &place.to_be_bytes()].concat();
     let record: Vec<u8> = claims.iter().flat_map(|claim| claim.encode()).collect();
-    store.note_system(CLAIMS, &key, &record)
+    records.note_system(CLAIMS, &key, &record)
 }
 
 /// The jobs that the workers of a kind have begun and may not have come to the end of, by their numbers.
-pub(crate) fn claims(store: &RowStore, kind: &str) -> SqlResult<HashMap<u64, Claim>> {
+pub(crate) fn claims(records: &dyn SystemRecords, kind: &str) -> SqlResult<HashMap<u64, Claim>> {
     let prefix = [kind.as_bytes(), &[0]].concat();
-    let records = store.system_records(CLAIMS)?.into_iter().filter(|(key, _)| key.starts_with(&prefix));
+    let written = records.system_records(CLAIMS)?.into_iter().filter(|(key, _)| key.starts_with(&prefix));
     let mut found: HashMap<u64, Claim> = HashMap::new();
-    for (_, record) in records {
+    for (_, record) in written {
         for bytes in record.chunks(CLAIM_BYTES) {
             let claim = Claim::decode(bytes)?;
             let last = found.entry(claim.number).or_insert(claim);

@@ -18,13 +18,14 @@
 //!
 //! Knows: the row store. Must not know: SQL text, sessions, the work of any job.
 //!
-//! Reading order: [`system`] and, in it, [`system::kind`], `queue`, `worker`, `at_once`, `ending`, `ended`, `kept`, `retention`,
-//! `keeper`, `output`, `pages`, `record`; `claims`.
+//! Reading order: [`system`] and, in it, [`system::job`], [`system::kind`], `queue`, `worker`, `at_once`, `ending`, `ended`, `kept`,
+//! `retention`, `keeper`, `output`, `pages`, `record`; `claims`.
 
 mod claims;
 pub mod system;
 
 pub use system::at_once::DoneJob;
-pub use system::kind::{Cancelled, Handler, JobInfo, JobState, KindSpec, NewJob, OnRestart, RunningJob};
+pub use system::job::{Cancelled, JobInfo, JobState, NewJob};
+pub use system::kind::{Handler, KindSpec, OnRestart, RunningJob};
 pub use system::record::{tables, with_missing_columns};
 pub use system::{JobSystem, Kind, Submitted};

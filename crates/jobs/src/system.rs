@@ -3,6 +3,7 @@
 pub(crate) mod at_once;
 pub(crate) mod ended;
 pub(crate) mod ending;
+pub mod job;
 pub(crate) mod keeper;
 pub(crate) mod kept;
 pub mod kind;
@@ -16,17 +17,18 @@ pub(crate) mod worker;
 use crate::claims::claims;
 use crate::system::ended::EndedJobs;
 use crate::system::ending::Ending;
+use crate::system::job::{Cancelled, JobInfo, JobState, NewJob, restart_error};
 use crate::system::keeper::{Keeper, Note, keep};
 use crate::system::kept::{Kept, bytes_of};
-use crate::system::kind::{Cancelled, JobInfo, JobState, KindSpec, NewJob, OnRestart, TRANSIENT_KEPT, restart_error};
+use crate::system::kind::{KindSpec, OnRestart, TRANSIENT_KEPT};
 use crate::system::queue::{Live, Queue};
 use crate::system::record::{JOB, JobRecord, OUTPUT, job_key};
 use crate::system::worker::call_worker;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use squall_catalog::{Catalog, IndexId};
 use squall_row_store::{
-    CommitTicket, Direction, Durability, LockMode, LockRequest, LockWait, LockedRow, RowStore, SystemChange, Table,
-    Transaction, TransactionOptions, ValueRange,
+    CommitTicket, Direction, Durability, LockMode, LockRequest, LockWait, LockedRow, SystemChange, SystemRecords,
+    Table, TableStore, Transaction, TransactionOptions, ValueRange,
 };
 use squall_types::clock::now_micros;
 use squall_types::temporal::Interval;
@@ -55,7 +57,10 @@ impl fmt::Debug for JobSystem {
 }
 
 pub(crate) struct SystemInner {
-    pub store: RowStore,
+    /// Jobs and their outputs are rows.
+    pub store: Arc<dyn TableStore>,
+    /// Claims of workers, and next numbers, are records.
+    pub records: Arc<dyn SystemRecords>,
     pub jobs: Arc<Table>,
     pub output: Arc<Table>,
     durability: Box<dyn Fn() -> Durability + Send + Sync>,
@@ -95,13 +100,14 @@ pub(crate) struct KindInner {
 }
 
 impl JobSystem {
-    /// The jobs of a store whose catalog has [`tables`](crate::tables) in the database `mysql`. `durability` says how
+    /// The jobs of a store, given by its tables and its records, whose catalog has [`tables`](crate::tables) in the database `mysql`. `durability` says how
     /// durable commits of jobs are to be.
     ///
     /// # Errors
     /// When the tables are not there, or no thread can be started.
     pub fn open(
-        store: &RowStore,
+        store: Arc<dyn TableStore>,
+        records: Arc<dyn SystemRecords>,
         catalog: &Catalog,
         durability: impl Fn() -> Durability + Send + Sync + 'static,
     ) -> SqlResult<JobSystem> {
@@ -112,9 +118,10 @@ impl JobSystem {
         let (notes, told) = channel();
         let keeper = Arc::new(Keeper::new(notes));
         let inner = Arc::new(SystemInner {
-            store: store.clone(),
             jobs: table(JOB)?,
             output: table(OUTPUT)?,
+            store,
+            records,
             durability: Box::new(durability),
             kinds: Mutex::default(),
             keeper: keeper.clone(),
@@ -584,11 +591,11 @@ impl KindInner {
         let range = system.jobs.range(IndexId(0), ValueRange::prefix(&name))?;
         let mut cursor = system.store.read_view().scan(&system.jobs, &range, Direction::Forward);
         let mut transaction = system.begin();
-        let mut next = match system.store.system_get(NUMBERS, self.spec.name.as_bytes())? {
+        let mut next = match system.records.system_get(NUMBERS, self.spec.name.as_bytes())? {
             Some(bytes) => u64::from_le_bytes(bytes.try_into().unwrap_or([1, 0, 0, 0, 0, 0, 0, 0])),
             None => 1,
         };
-        let claimed = claims(&system.store, self.spec.name)?;
+        let claimed = claims(&*system.records, self.spec.name)?;
         while let Some(row) = cursor.next_row()? {
             let JobRecord { mut info, payload, .. } = JobRecord::of_row(row.values(&system.jobs)?)?;
             next = next.max(info.number + 1);
@@ -628,7 +635,7 @@ impl KindInner {
         let next = *self.next_number.lock();
         if numbers.contains(&(next - 1)) {
             // No number is given twice, though nothing else remembers the last one.
-            system.store.commit_system(&[SystemChange {
+            system.records.commit_system(&[SystemChange {
                 space: NUMBERS,
                 key: self.spec.name.as_bytes().to_vec(),
                 value: Some(next.to_le_bytes().to_vec()),

@@ -34,7 +34,8 @@ fn open(folder: &Path) -> (RowStore, JobSystem) {
         (catalog.next_database_id, catalog.next_table_id, catalog.version) = (2, 3, 1);
         store.commit_ddl(&catalog, &DdlChanges::default()).expect("tables");
     }
-    let system = JobSystem::open(&store, &catalog, || Durability::Os).expect("a job system");
+    let system = JobSystem::open(Arc::new(store.clone()), Arc::new(store.clone()), &catalog, || Durability::Os)
+        .expect("a job system");
     (store, system)
 }
 
@@ -443,7 +444,7 @@ fn workers_are_called_for_what_waits_behind_a_job_that_may_take_long() {
         (0..2).for_each(|_| go_on.send(FINISH).expect("a worker"));
         kind.wait(3);
         kind.wait(4);
-        // So many are too much for one.
+        // This many are too much for one.
         for _ in 0..8 {
             submit(&kind, b"brief");
         }

@@ -1,7 +1,7 @@
 //! The state of a session as bytes. It is stored with a queued text, so that the text runs later as in its session. Several kinds of
 //! jobs use it.
 
-use squall_catalog::{AccountKey, NameKey};
+use squall_catalog::{AccountKey, ActiveGrants, NameKey};
 use squall_registry::Registry;
 use squall_row_store::{Malformed, Reader, Writer, read_type, read_value, write_type, write_value};
 use squall_session::api::ConnectionInfo;
@@ -14,7 +14,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Version of the layout.
-const FORMAT: u8 = 2;
+const FORMAT: u8 = 3;
+/// The one before: without the databases that a session is limited to.
+const FORMAT_WITHOUT_LIMIT: u8 = 2;
 
 /// Variables that only concern the queueing session: about its commits and its next insert.
 const NOT_CAPTURED: &[&str] = &[
@@ -45,7 +47,9 @@ pub(crate) fn encode(sql: &str, image: &SessionImage, registry: &Registry) -> Ve
         out.str(&key.host);
     };
     account(&mut out, &image.account);
-    out.list(&image.active_roles.iter().collect::<Vec<_>>(), |out, role| account(out, role));
+    out.list(&image.active_grants.roles.iter().collect::<Vec<_>>(), |out, role| account(out, role));
+    let databases = image.active_grants.databases.as_ref();
+    out.option(databases, |out, names| out.list(&names.iter().collect::<Vec<_>>(), |out, name| out.str(name)));
     out.str(&image.info.user);
     out.option(image.info.address, |out, address| out.str(&address.to_string()));
     out.uint(u64::from(image.info.collation));
@@ -97,32 +101,59 @@ fn variables_as_bytes(variables: &ValueTable, registry: &Registry) -> Vec<u8> {
     out.finish()
 }
 
+/// The bytes of a session. Equal sessions have equal ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SessionBytes<'a> {
+    format: u8,
+    bytes: &'a [u8],
+}
+
+impl SessionBytes<'_> {
+    /// A copy to compare others with.
+    pub fn to_owned(self) -> (u8, Vec<u8>) {
+        (self.format, self.bytes.to_vec())
+    }
+
+    /// Whether a copy is of equal bytes.
+    pub fn is(&self, (format, bytes): &(u8, Vec<u8>)) -> bool {
+        self.format == *format && self.bytes == bytes
+    }
+}
+
 /// The text, and the bytes of the session.
 ///
 /// # Errors
 /// When these are not the bytes of a query.
-pub(crate) fn split(bytes: &[u8]) -> SqlResult<(&str, &[u8])> {
+pub(crate) fn split(bytes: &[u8]) -> SqlResult<(&str, SessionBytes<'_>)> {
     let mut reader = Reader::new(bytes);
-    let (Ok(FORMAT), Ok(sql)) = (reader.u8(), reader.bytes()) else { return Err(damaged()) };
-    Ok((std::str::from_utf8(sql).map_err(|_| damaged())?, reader.rest()))
+    let (Ok(format @ (FORMAT_WITHOUT_LIMIT | FORMAT)), Ok(sql)) = (reader.u8(), reader.bytes()) else {
+        return Err(damaged());
+    };
+    let sql = std::str::from_utf8(sql).map_err(|_| damaged())?;
+    Ok((sql, SessionBytes { format, bytes: reader.rest() }))
 }
 
 /// The session.
 ///
 /// # Errors
 /// When these are not its bytes.
-pub(crate) fn decode(session: &[u8], registry: &Registry) -> SqlResult<SessionImage> {
-    read(&mut Reader::new(session), registry).map_err(|_| damaged())
+pub(crate) fn decode(session: SessionBytes<'_>, registry: &Registry) -> SqlResult<SessionImage> {
+    read(session.format, &mut Reader::new(session.bytes), registry).map_err(|_| damaged())
 }
 
 fn damaged() -> SqlError {
     SqlError::internal("a queued query is damaged")
 }
 
-fn read(reader: &mut Reader<'_>, registry: &Registry) -> Result<SessionImage, Malformed> {
+fn read(format: u8, reader: &mut Reader<'_>, registry: &Registry) -> Result<SessionImage, Malformed> {
     let account = |reader: &mut Reader<'_>| Ok(AccountKey::new(reader.string()?, reader.string()?));
     let own = account(reader)?;
-    let active_roles = Arc::new(reader.list(account)?.into_iter().collect());
+    let roles = reader.list(account)?.into_iter().collect();
+    let databases = match format {
+        FORMAT_WITHOUT_LIMIT => None,
+        _ => reader.option(|reader| reader.list(Reader::string))?.map(|names| names.into_iter().collect()),
+    };
+    let active_grants = Arc::new(ActiveGrants { roles, databases });
     let user = reader.string()?;
     let address = reader.option(|reader| reader.string()?.parse::<IpAddr>().map_err(|_| Malformed))?;
     let info = ConnectionInfo {
@@ -147,7 +178,7 @@ fn read(reader: &mut Reader<'_>, registry: &Registry) -> Result<SessionImage, Ma
     })?;
     Ok(SessionImage {
         account: own,
-        active_roles,
+        active_grants,
         info,
         database: database.map(Into::into),
         variables,
@@ -171,7 +202,10 @@ mod tests {
         let variable = (Value::from("x"), SqlType::varchar(1, CollationId::UTF8MB4_BIN));
         let image = SessionImage {
             account: AccountKey::new("u", "%"),
-            active_roles: Arc::new([AccountKey::new("r", "%")].into()),
+            active_grants: Arc::new(ActiveGrants {
+                roles: [AccountKey::new("r", "%")].into(),
+                databases: Some(["d".to_string()].into()),
+            }),
             info: ConnectionInfo { user: "u".into(), address: "::1".parse().ok(), port: 7, ..Default::default() },
             database: Some("d".into()),
             variables,
@@ -185,13 +219,14 @@ mod tests {
         assert_eq!(sql, "SELECT @v");
         let read = decode(session, &registry).expect("a session");
         assert_eq!(read.account, image.account);
-        assert_eq!((read.active_roles, read.database), (image.active_roles, image.database));
+        assert_eq!((read.active_grants, read.database), (image.active_grants, image.database));
         assert_eq!((read.info.user, read.info.address), (image.info.user, image.info.address));
         assert_eq!(*read.variables.get(mode), Value::from("ANSI"));
         assert_eq!(*read.variables.get(autocommit), Value::Int(1));
         assert_eq!(read.user_variables.lock().get(&NameKey::new("v")), Some(&variable));
-        for end in 0..session.len() {
-            assert!(decode(&session[..end], &registry).is_err(), "{end}");
+        for end in 0..session.bytes.len() {
+            let part = SessionBytes { bytes: &session.bytes[..end], ..session };
+            assert!(decode(part, &registry).is_err(), "{end}");
         }
     }
 }

@@ -14,7 +14,7 @@ const VERSION: u32 = 80499;
 /// `/*M!NNNNNN … */` is executed up to this version.
 const MARIADB_VERSION: u32 = 101199;
 
-/// So many digits are always an integer of 64 bits.
+/// This many digits are always an integer of 64 bits.
 const DIGITS_MAX: usize = 18;
 
 /// The requirement of the previous token on the next one.

@@ -236,7 +236,7 @@ impl HandlerRead {
         let all = table.range(self.index_id(), ValueRange::ALL)?;
         let forward = |range| Piece { range, direction: Direction::Forward, end: self.end() };
         let backward = |range| Piece { range, direction: Direction::Backward, end: self.start() };
-        // Along another index it begins anew.
+        // Along another index it begins again.
         let position = position.filter(|position| position.index == self.index);
         let (op, values) = match &self.step {
             Step::To(HandlerDirection::First) => return Ok(Some(forward(all))),

@@ -5,6 +5,7 @@
 //! lists the privileges that a bound statement needs. This crate must not know file paths, sockets or the time.
 
 pub mod bind;
+mod converted;
 pub mod dml;
 pub mod explain;
 pub mod handler;
@@ -15,4 +16,7 @@ pub mod point;
 mod row_tests;
 pub mod rowwise;
 
-pub use bind::{Binder, BoundQuery, OutputColumn, ParameterKind, TableRequest, TableResolver, parse_view};
+pub use bind::{
+    Binder, BoundQuery, KeptParameters, OutputColumn, ParameterKind, TableRequest, TableResolver, parse_view,
+};
+pub use converted::converted;

@@ -7,11 +7,11 @@ use crate::dml::target::Target;
 use crate::point::PointSelect;
 use crate::rowwise::RowPlan;
 use squall_catalog::{Invoker, LockedNames, Need, Needed, Object, Privileges, TableDef, Touches};
-use squall_executor::access::ROW_KEY_COLUMN;
+use squall_executor::access::is_row_key_column;
 use squall_functions::expr::BoundExpr;
 use squall_parser::ParseOptions;
 use squall_parser::ast::{Expr, LockStrength};
-use squall_types::SqlResult;
+use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 
 /// The privileges of which FOR UPDATE needs one, beside SELECT.
@@ -57,7 +57,7 @@ impl Touches for BoundQuery {
         let tables = self.tables.iter().filter(|table| table.inside_view.is_none());
         for table in tables {
             if table.definition.as_ref().is_some_and(|definition| !definition.temporary) {
-                locked.check(&table.database, &table.name, false)?;
+                locked.check_used((&table.database, &table.name), &table.alias, false)?;
             }
         }
         Ok(())
@@ -117,7 +117,17 @@ impl Touches for InsertPlan {
 
     fn check_locks(&self, locked: &LockedNames) -> SqlResult<()> {
         check_written(locked, &self.target)?;
-        self.query().map_or(Ok(()), |query| query.check_locks(locked))
+        let Some(query) = self.query() else { return Ok(()) };
+        // A name is locked once: the query has to call the table by another.
+        let is_target = |table: &TableUse| {
+            table.inside_view.is_none()
+                && table.alias == self.target.alias
+                && table.definition.as_ref().is_some_and(|definition| definition.id == self.target.def().id)
+        };
+        if query.tables.iter().any(is_target) && !self.target.def().temporary {
+            return Err(SqlError::new(ErrorCode::TableNotLocked, &[&self.target.alias]));
+        }
+        query.check_locks(locked)
     }
 }
 
@@ -137,8 +147,8 @@ impl Touches for RowPlan {
 fn check_written(locked: &LockedNames, target: &Target) -> SqlResult<()> {
     match &target.view {
         _ if target.def().temporary => Ok(()),
-        Some(view) => locked.check(&view.database, &view.name, true),
-        None => locked.check(&target.database, &target.def().name, true),
+        Some(view) => locked.check_used((&view.database, &view.name), &target.alias, true),
+        None => locked.check_used((&target.database, &target.def().name), &target.alias, true),
     }
 }
 
@@ -298,7 +308,7 @@ fn object_of(
     for ordinal in columns {
         match definition {
             Some(definition) => push_names(definition, *ordinal, &mut names),
-            None => names.extend(named(*ordinal).filter(|name| **name != *ROW_KEY_COLUMN)),
+            None => names.extend(named(*ordinal).filter(|name| !is_row_key_column(name))),
         }
     }
     match names.is_empty() {

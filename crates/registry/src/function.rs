@@ -41,6 +41,22 @@ pub struct ExprType {
     pub coercibility: Coercibility,
 }
 
+impl ExprType {
+    /// That of a column or variable of a type.
+    pub fn of_column(sql_type: SqlType, nullable: bool) -> ExprType {
+        let coercibility = match sql_type.collation() {
+            Some(_) => Coercibility::Implicit,
+            None => Coercibility::Numeric,
+        };
+        ExprType { sql_type, nullable, coercibility }
+    }
+
+    /// That of a number or a time, which has no collation.
+    pub fn numeric(sql_type: SqlType, nullable: bool) -> ExprType {
+        ExprType { sql_type, nullable, coercibility: Coercibility::Numeric }
+    }
+}
+
 /// The properties of one argument for binding.
 #[derive(Clone, Debug)]
 pub struct Argument<'a> {

@@ -21,5 +21,5 @@ pub use routine_language::{
 };
 pub use table_resolver::TableResolver;
 pub use virtual_table::{
-    ColumnRange, RowParts, VirtualChange, VirtualColumn, VirtualScan, VirtualTable, rows_of_parts,
+    ColumnRange, ENDLESS_TABLE, RowParts, VirtualChange, VirtualColumn, VirtualScan, VirtualTable,
 };

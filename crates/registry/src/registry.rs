@@ -7,6 +7,7 @@ use crate::table_resolver::TableResolver;
 use crate::virtual_table::VirtualTable;
 use squall_catalog::DYNAMIC_PRIVILEGES;
 use squall_system_variables::VariableRegistry;
+use squall_types::ModuleError;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -22,6 +23,8 @@ pub struct Registry {
     languages: Vec<Arc<dyn RoutineLanguage>>,
     /// Dynamic privileges of modules.
     privileges: BTreeSet<&'static str>,
+    /// Errors that are not MySQL's, with their names.
+    errors: Vec<(&'static str, ModuleError)>,
     /// Every declared system variable.
     pub variables: VariableRegistry,
 }
@@ -44,6 +47,18 @@ impl Registry {
     /// The names of all dynamic privileges: MySQL's, then those of modules.
     pub fn dynamic_privileges(&self) -> impl Iterator<Item = &'static str> {
         DYNAMIC_PRIVILEGES.iter().chain(&self.privileges).copied()
+    }
+
+    /// Declares errors that are not MySQL's, with names in capital letters (`ER_SCRIPT`), so that lists of all errors have them.
+    pub fn register_errors(&mut self, errors: &[(&'static str, ModuleError)]) {
+        self.errors.extend_from_slice(errors);
+    }
+
+    /// All errors that are not MySQL's, by number.
+    pub fn errors(&self) -> Vec<(&'static str, ModuleError)> {
+        let mut errors = self.errors.clone();
+        errors.sort_by_key(|(name, error)| (error.number(), *name));
+        errors
     }
 
     /// Declares an aggregate function.

@@ -92,7 +92,7 @@ pub struct CallerStatement {
 pub enum RowsOf {
     /// To the client, as those of a body in SQL.
     Client,
-    /// To the procedure, up to so many bytes.
+    /// To the procedure, up to this many bytes.
     Procedure {
         /// Bytes; more are [`CallerError::TooManyRows`].
         bytes_max: usize,

@@ -1,11 +1,18 @@
 //! Tables whose rows are made when they are read: information_schema, performance_schema and those of modules.
 
 use squall_statement_context::StatementContext;
-use squall_types::{SqlError, SqlResult, SqlType, Value};
+use squall_types::{ModuleError, SqlError, SqlResult, SqlType, Value};
 use std::borrow::Cow;
 use std::fmt::Debug;
 use std::ops::{Bound, RangeInclusive};
 use std::sync::Arc;
+
+/// A query that would read all rows of a table without end.
+pub const ENDLESS_TABLE: ModuleError = ModuleError::new(
+    50_446,
+    b"HY000",
+    "The rows of the table '%s' have no end: a query that reads it needs LIMIT, without ORDER BY, DISTINCT, groups and windows",
+);
 
 /// A column of a virtual table.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,10 +107,37 @@ pub trait VirtualTable: Debug + Send + Sync {
     fn name(&self) -> &str;
     /// Its columns.
     fn columns(&self) -> &[VirtualColumn];
-    /// Its rows now; each has a value per column, held as the column's type says.
-    fn rows(&self, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>>;
+    /// Its rows now; each has a value per column, held as the column's type says. Not called for a table whose rows come in
+    /// [parts](VirtualTable::has_parts).
+    ///
+    /// # Errors
+    /// When the rows cannot be read.
+    fn rows(&self, _scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+        Err(SqlError::internal("a table whose rows come in parts"))
+    }
+    /// All its rows, in parts or not.
+    ///
+    /// # Errors
+    /// When the rows cannot be read.
+    fn all_rows(&self, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+        if self.is_endless() {
+            return Err(SqlError::internal("all rows of a table without end"));
+        }
+        if !self.has_parts() {
+            return self.rows(scan);
+        }
+        let mut rows = Vec::new();
+        for part in self.parts(scan)? {
+            rows.append(&mut part?);
+        }
+        Ok(rows)
+    }
     /// Whether its rows are to be asked for in [parts](VirtualTable::parts).
     fn has_parts(&self) -> bool {
+        false
+    }
+    /// Whether its parts have no end: a query that reads it needs a LIMIT.
+    fn is_endless(&self) -> bool {
         false
     }
     /// Its rows in parts, each of which is made when it is asked for. Rows have to be between the first and the last time
@@ -130,18 +164,6 @@ pub trait VirtualTable: Debug + Send + Sync {
     fn takes_changes(&self) -> bool {
         false
     }
-}
-
-/// All rows of a table whose rows come in [parts](VirtualTable::parts).
-///
-/// # Errors
-/// When a part cannot be read.
-pub fn rows_of_parts(parts: RowParts) -> SqlResult<Vec<Vec<Value>>> {
-    let mut rows = Vec::new();
-    for part in parts {
-        rows.append(&mut part?);
-    }
-    Ok(rows)
 }
 
 /// A change of a virtual table.

@@ -105,7 +105,7 @@ impl<'a> Reader<'a> {
         Ok(head)
     }
 
-    /// So many bytes.
+    /// This many bytes.
     pub fn array<const N: usize>(&mut self) -> Field<[u8; N]> {
         self.take(N)?.try_into().map_err(|_| Malformed)
     }

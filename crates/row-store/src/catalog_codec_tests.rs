@@ -40,9 +40,8 @@ fn trigger(time: TriggerTime, event: TriggerEvent) -> TriggerDef {
     }
 }
 
-/// A definition with every kind of everything.
-#[expect(clippy::too_many_lines, reason = "a definition with every kind of everything")]
-fn full_table() -> TableDef {
+/// Every type.
+fn every_type() -> Vec<SqlType> {
     let members: Arc<[String]> = vec!["a".to_string(), "b,c".to_string()].into();
     let collation = CollationId::UTF8MB4_0900_AI_CI;
     let widths = [IntWidth::Tiny, IntWidth::Small, IntWidth::Medium, IntWidth::Int, IntWidth::Big];
@@ -77,6 +76,12 @@ fn full_table() -> TableDef {
         SqlType::geometry(GeometryKind::Geometry),
         SqlType::of_geometry(GeometryType { kind: GeometryKind::Point, srid: Some(4326) }),
     ]);
+    types
+}
+
+/// A column of each type, with every kind of default and generated column.
+fn every_column() -> Vec<ColumnDef> {
+    let types = every_type();
     let mut columns: Vec<ColumnDef> = types.into_iter().zip(1..).map(|(sql_type, id)| column(id, sql_type)).collect();
     let values = [
         Value::Int(-5),
@@ -101,6 +106,11 @@ fn full_table() -> TableDef {
     columns[3].generated = of_key(FunctionalPart::Value(CollationId::UTF8MB4_0900_AI_CI));
     columns[4].generated = of_key(FunctionalPart::Elements(SqlType::Time { fsp: 3 }));
     columns[5].generated = of_key(FunctionalPart::Cells(ColumnId(3)));
+    columns
+}
+
+/// A definition with every kind of everything.
+fn full_table() -> TableDef {
     let part = |column: u32, prefix: Option<u32>| IndexPart { column: ColumnId(column), prefix, descending: true };
     let index = IndexDef {
         id: IndexId(300),
@@ -123,7 +133,7 @@ fn full_table() -> TableDef {
         id: TableId(u32::MAX),
         name: "t".into(),
         version: 1 << 40,
-        columns,
+        columns: every_column(),
         indexes: vec![index],
         checks: vec![ConstraintCheck { name: "c".into(), expression: "`a` > 0".into(), enforced: false }],
         foreign_keys: actions
@@ -146,7 +156,7 @@ fn full_table() -> TableDef {
             trigger(TriggerTime::After, TriggerEvent::Delete),
         ],
         partitioning: Some(Box::new(partitioning())),
-        collation,
+        collation: CollationId::UTF8MB4_0900_AI_CI,
         comment: "table".into(),
         engine: Default::default(),
         auto_increment_start: 7,

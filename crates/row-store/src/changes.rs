@@ -48,8 +48,8 @@ pub(crate) struct Counts {
     pub row_delta: i64,
     /// Changes of what the store has.
     pub changes: u64,
-    /// Rows that are changed below it.
-    pub sealed: u64,
+    /// Changes of segment rows.
+    pub segment_changes: u64,
     /// The next AUTO_INCREMENT value, as the log has it with the commit.
     pub counter: u64,
 }
@@ -110,7 +110,7 @@ impl Changes {
     }
 
     fn add_keys(&mut self, table: TableWrites) -> SqlResult<()> {
-        let (data, row_delta, sealed) = (table.data.clone(), table.row_delta, table.segment_changes);
+        let (data, row_delta, segment_changes) = (table.data.clone(), table.row_delta, table.segment_changes);
         let copy = data.copy();
         let kinds = KeyKinds { data: &data, copy: copy.as_deref(), tells_rows: true };
         let mut told = Told::default();
@@ -130,14 +130,14 @@ impl Changes {
             copy,
             (keys, rows),
             told,
-            Counts { data: data.clone(), row_delta, changes: 0, sealed, counter: 0 },
+            Counts { data: data.clone(), row_delta, changes: 0, segment_changes, counter: 0 },
         );
         Ok(())
     }
 
     fn add_files(&mut self, mut table: TableWrites, dead: &DeadSteps, db: &Engine, gate: &WriteGate) -> SqlResult<()> {
         table.end_writing()?;
-        let (data, row_delta, sealed) = (table.data.clone(), table.row_delta, table.segment_changes);
+        let (data, row_delta, segment_changes) = (table.data.clone(), table.row_delta, table.segment_changes);
         let copy = data.copy();
         // Levels below are told which rows have others above them.
         let tells_rows = data.segment_level().is_some();
@@ -152,7 +152,7 @@ impl Changes {
             copy,
             (Keys::All, rows),
             told,
-            Counts { data: data.clone(), row_delta, changes: 0, sealed, counter: 0 },
+            Counts { data: data.clone(), row_delta, changes: 0, segment_changes, counter: 0 },
         );
         Ok(())
     }

@@ -2,11 +2,12 @@
 
 use crate::bulk::collect_entries;
 use crate::engine::Slice;
-use crate::index_key::{IndexCodec, KeyRange};
+use crate::index_key::{IndexCodec, KeyRange, LARGE_VALUES, index_range};
 use crate::read_view::ReadView;
 use crate::sorter::{Record, Sorted};
 use crate::store::RowStore;
 use crate::table::Table;
+use crate::table::large_values::chunk_key;
 use crate::{Direction, ValueRange};
 use squall_catalog::IndexId;
 use squall_types::SqlResult;
@@ -30,8 +31,8 @@ pub struct IndexFault {
 }
 
 impl RowStore {
-    /// Compares every index with the rows, both ways, in one snapshot: each row has its entries, and each entry its row. Reads every
-    /// row as a whole, which fails on a damaged one. `check` is called every few thousand rows; its error ends the work.
+    /// Compares every index with the rows, both ways, in one snapshot: each row has its entries, and each entry its row. So have chunks
+    /// of values that lie out of rows. Reads every row as a whole, which fails on a damaged one. `check` is called every few thousand rows; its error ends the work.
     pub fn check_indexes(
         &self,
         table: &Arc<Table>,
@@ -39,10 +40,7 @@ impl RowStore {
     ) -> SqlResult<Vec<IndexFault>> {
         let view = self.read_view();
         let rows = table.range(IndexId(0), ValueRange::ALL)?;
-        let mut cursor = view.scan(table, &rows, Direction::Forward);
-        while let Some(row) = cursor.next_row()? {
-            row.values(table)?;
-        }
+        let mut faults = Vec::from_iter(check_rows(table, &view, &rows)?);
         // A copy by column and bitmaps have no entries of rows: their segments are checked by themselves.
         let files_rows = |codec: &&IndexCodec| {
             let index = table.def().indexes.iter().find(|index| index.id == codec.id);
@@ -50,12 +48,11 @@ impl RowStore {
         };
         let codecs: Vec<&IndexCodec> = table.secondary_codecs().iter().filter(files_rows).collect();
         if codecs.is_empty() {
-            return Ok(Vec::new());
+            return Ok(faults);
         }
         let mut sorter = self.sorter(1);
         collect_entries(table, &codecs, &view, &rows, 0, &mut sorter, &check)?;
         let sorted = sorter.finish()?;
-        let mut faults = Vec::new();
         for codec in codecs {
             check(0)?;
             faults.extend(compare(table, &view, codec, &sorted)?);
@@ -76,6 +73,46 @@ impl RowStore {
         self.committer().advance_to_newest();
         Ok(())
     }
+}
+
+/// Reads all rows, and compares the chunks of their values with those that are there.
+fn check_rows(table: &Arc<Table>, view: &ReadView, rows: &KeyRange) -> SqlResult<Option<IndexFault>> {
+    let mut fault =
+        IndexFault { index: "values out of rows".into(), entries: 0, expected: 0, missing: None, surplus: None };
+    let mut cursor = view.scan(table, rows, Direction::Forward);
+    // Chunks have the order of their rows.
+    let mut chunks = view.scan(table, &index_range(LARGE_VALUES), Direction::Forward);
+    let mut chunk = chunks.next_pair()?;
+    while let Some(row) = cursor.next_row()? {
+        // A chunk that is missing fails the row.
+        row.values(table)?;
+        let mut references = row.references(table)?;
+        references.sort_unstable_by_key(|(_, column, _)| *column);
+        for (_, column, reference) in references {
+            for number in 0..reference.chunks() {
+                fault.expected += 1;
+                let key = chunk_key(&row.key, column, number);
+                while let Some((found, _)) = chunk.take_if(|(found, _)| found[..] <= key[..]) {
+                    fault.entries += 1;
+                    if found[..] < key[..] {
+                        fault.surplus.get_or_insert_with(|| key_text(&found));
+                    }
+                    chunk = chunks.next_pair()?;
+                }
+            }
+        }
+    }
+    while let Some((found, _)) = chunk {
+        fault.entries += 1;
+        fault.surplus.get_or_insert_with(|| key_text(&found));
+        chunk = chunks.next_pair()?;
+    }
+    Ok((fault.entries != fault.expected || fault.surplus.is_some()).then_some(fault))
+}
+
+/// The key of a chunk as hexadecimal digits.
+fn key_text(key: &[u8]) -> String {
+    key.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Compares the entries of an index with the entries that the rows give, both in the order of their keys.

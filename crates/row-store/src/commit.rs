@@ -13,6 +13,7 @@ use crate::locks::{LockKey, LockTable, Owner};
 use crate::meta;
 use crate::options::{Durability, TableLock};
 use crate::redo::RedoLog;
+use crate::table::change_feed::{ChangeFeed, FeedSignals};
 use crate::table::segment_level::{SegmentLevel, UncommittedRows};
 use crate::table::{LogicalTable, TableData};
 use crate::ticket::{CommitTicket, TicketSender};
@@ -32,7 +33,7 @@ use std::time::{Duration, Instant};
 const SEGMENT_BUFFERS_MAX: usize = 4;
 /// Files of buffers that merges may not have got to yet; each is looked into by every read.
 const BUFFER_FILES_MAX: usize = 24;
-/// A buffer may grow to so many times its size before commits wait for it to be sent to a file.
+/// A buffer may grow to this many times its size before commits wait for it to be sent to a file.
 const BUFFER_TIMES_MAX: u64 = 2;
 /// How long they wait before they look again.
 const WAIT_FOR_FILES: Duration = Duration::from_millis(1);
@@ -109,7 +110,7 @@ impl Drop for HeldLocks {
 pub(crate) struct CommitRequest {
     pub writes: WriteSet,
     /// The objects that new entries of manifests name.
-    pub sealed: Vec<Box<dyn UncommittedRows>>,
+    pub segment_rows: Vec<Box<dyn UncommittedRows>>,
     /// The reads to check, and the snapshot they were made at.
     pub reads: Option<(ReadSet, u64)>,
     /// The sequence number to unregister once that is done.
@@ -128,7 +129,7 @@ pub(crate) struct SealRequest {
     /// Where they go to.
     pub level: Arc<SegmentLevel>,
     /// Keys of the rows or of their marks, as of the sealing's beginning.
-    pub sealed: Vec<Slice>,
+    pub keys: Vec<Slice>,
     /// Entries of the manifest, to be written or removed.
     pub manifest: Vec<(Slice, Option<Slice>)>,
 }
@@ -193,7 +194,7 @@ impl Drop for StopsCommits<'_> {
 /// A commit that only has to be checked and applied.
 pub(crate) struct PreparedCommit {
     changes: Changes,
-    sealed: Vec<Box<dyn UncommittedRows>>,
+    segment_rows: Vec<Box<dyn UncommittedRows>>,
     reads: Option<(ReadSet, u64)>,
     since: Option<u64>,
     allows_commit_delay: bool,
@@ -222,6 +223,8 @@ pub(crate) struct Committer {
     /// Something is written that no sync has covered yet.
     pub unsynced: AtomicBool,
     closing: AtomicBool,
+    /// Those who follow tables.
+    pub feed_signals: Arc<FeedSignals>,
     /// Bytes of changes applied since buffers were last sent to files.
     pub written_bytes: AtomicU64,
 }
@@ -242,6 +245,7 @@ impl Committer {
             deferred: Mutex::default(),
             unsynced: AtomicBool::new(false),
             closing: AtomicBool::new(false),
+            feed_signals: Arc::default(),
             written_bytes: AtomicU64::new(0),
         }
     }
@@ -249,7 +253,7 @@ impl Committer {
     /// Commits with a durability; the request's ticket tells when it is done. Where changes [have left memory](WriteSet::is_spilled) it
     /// takes a while to return.
     pub fn commit(&self, request: CommitRequest, durability: Durability) -> CommitTicket {
-        let CommitRequest { writes, sealed, reads, since, locks, allows_commit_delay, removes, ticket } = request;
+        let CommitRequest { writes, segment_rows, reads, since, locks, allows_commit_delay, removes, ticket } = request;
         let answer = ticket.0.clone();
         let applied = Applied { ticket, locks: Some(locks) };
         let mut changes = match Changes::of(writes, &self.db, &self.gate) {
@@ -269,7 +273,7 @@ impl Committer {
         }
         self.commit_prepared(PreparedCommit {
             changes,
-            sealed,
+            segment_rows,
             reads,
             since,
             allows_commit_delay,
@@ -295,12 +299,12 @@ impl Committer {
             self.deferred.lock().push(commit);
             return;
         }
-        let PreparedCommit { changes, sealed, reads, since, allows_commit_delay, applied, durability } = commit;
+        let PreparedCommit { changes, segment_rows, reads, since, allows_commit_delay, applied, durability } = commit;
         let sequence = self.check_and_apply(&mut log, changes, reads.as_ref());
         since.into_iter().for_each(|since| log.unregister(since));
         if sequence.is_ok() || self.gate.is_stopped() {
             // Whatever the result of the sync: the log may have it when it is read again.
-            sealed.into_iter().for_each(|rows| rows.keep());
+            segment_rows.into_iter().for_each(|rows| rows.keep());
         }
         match (sequence, durability) {
             (Err(error), _) => {
@@ -348,6 +352,7 @@ impl Committer {
         for counts in &mut counts {
             counts.counter = self.put_counter(&mut batch, &counts.data);
         }
+        let followed: Vec<_> = rows.iter().filter_map(|(data, _)| ChangeFeed::look(data, &batch)).collect();
         let seqno = {
             // A reader of what is newest must not see half a list.
             let _moving: Vec<_> =
@@ -355,22 +360,25 @@ impl Committer {
             let seqno = self.apply(log, batch)?;
             for (data, keys) in &manifests {
                 data.segment_level().into_iter().for_each(|level| level.note_commit(keys.iter(), seqno));
+                data.logical.feed.reset();
             }
             seqno
         };
+        followed.into_iter().for_each(|before| ChangeFeed::note(before, seqno));
         log.push(keys);
         log.applied(seqno);
         for (data, keys) in rows {
             let Some(keys) = keys else {
                 data.all_rows_changed(seqno);
                 data.vectors.note_all();
+                data.logical.feed.reset();
                 continue;
             };
             data.vectors.note(&keys, seqno);
             keys.iter().for_each(|key| data.row_changed(key, seqno));
             if let Some(level) = data.segment_level() {
                 level.note_commit(keys.iter(), seqno);
-                // Entries of its indexes are not what is sealed.
+                // Sealing moves rows, not the entries of their indexes.
                 if !keys.is_empty() {
                     level.source().note_changes(keys.len() as u64);
                 }
@@ -380,9 +388,9 @@ impl Committer {
             copy.note_commit(marks.iter(), seqno);
             copy.source().note_changes(marks.len() as u64);
         }
-        for Counts { data, row_delta, changes, sealed, counter } in counts {
+        for Counts { data, row_delta, changes, segment_changes, counter } in counts {
             data.logical.auto_increment_saved.fetch_max(counter, Ordering::Relaxed);
-            data.count_changes(row_delta, changes, sealed);
+            data.count_changes(row_delta, changes, segment_changes);
         }
         self.count_written(bytes);
         Ok(())
@@ -558,6 +566,7 @@ impl Committer {
         invariant!(snapshot.seqno() <= next, "readers are shown {} of {next}", snapshot.seqno());
         log.advance_visible(snapshot.seqno());
         self.visible.advance(snapshot);
+        self.feed_signals.tell();
     }
 
     /// Lets readers see up to a sequence number that needs no sync for its own sake; for that of others there may be one.
@@ -578,21 +587,21 @@ impl Committer {
         }
     }
 
-    /// Lets rows leave the store for the list of sealed ones, durably. No answer changes by it, so it is no commit
+    /// Moves rows from the store to its segments, durably. No answer changes by it, so it is no commit
     /// that others are checked against.
     pub fn seal(&self, request: SealRequest) -> SqlResult<u64> {
-        let SealRequest { data, level, mut sealed, manifest } = request;
+        let SealRequest { data, level, mut keys, manifest } = request;
         let manifest_bytes =
             manifest.iter().map(|(key, content)| key.len() + content.as_ref().map_or(0, |content| content.len()));
         let bytes =
-            sealed.iter().map(|key| key.len()).chain(manifest_bytes).map(|bytes| bytes + CHANGE_OVERHEAD_BYTES).sum();
+            keys.iter().map(|key| key.len()).chain(manifest_bytes).map(|bytes| bytes + CHANGE_OVERHEAD_BYTES).sum();
         self.gate.look();
         self.gate.check_commit(bytes)?;
         let snapshot = {
             let mut log = self.log.lock();
-            level.retain_unchanged(&mut sealed);
+            level.retain_unchanged(&mut keys);
             let manifest_keys: Vec<Slice> = manifest.iter().map(|(key, _)| key.clone()).collect();
-            let removed = sealed.iter().map(|key| (key.clone(), None));
+            let removed = keys.iter().map(|key| (key.clone(), None));
             let mut batch = Batch::default();
             batch.push_part(Part { keyspace: data.keyspace.clone(), changes: removed.chain(manifest).collect() });
             let _moving = level.move_rows();
@@ -603,7 +612,7 @@ impl Committer {
         };
         // Segment rows may be changed by the manifest alone, which has no keys. That cannot happen meanwhile: the sealing thread
         // keeps the table's lock.
-        sealed.iter().for_each(|key| data.row_changed(key, snapshot.seqno()));
+        keys.iter().for_each(|key| data.row_changed(key, snapshot.seqno()));
         self.count_written(bytes);
         self.sync()?;
         let since = snapshot.seqno();

@@ -1,6 +1,6 @@
 //! Resolves conflicts of a bulk load: decides which of two rows with the same unique key stays.
 
-use crate::index_key::{is_exclusive_entry, split_index_id};
+use crate::index_key::{LARGE_VALUES, is_exclusive_entry, split_index_id};
 use crate::sorter::{Record, Sorted};
 use crate::table::Table;
 use crate::table::segment_level::SegmentSnapshot;
@@ -51,8 +51,11 @@ impl Conflicts {
         let (mut record, mut previous) = (Record::default(), Record::default());
         while merge.next_into(&mut record)? {
             let Some((index, _)) = split_index_id(&record.key) else { continue };
-            let unique =
-                if index == IndexId(0) { !table.has_hidden_row_id() } else { is_exclusive_entry(&record.value) };
+            let unique = match index {
+                IndexId(0) => !table.has_hidden_row_id(),
+                LARGE_VALUES => false,
+                _ => is_exclusive_entry(&record.value),
+            };
             if !unique {
                 continue;
             }

@@ -170,7 +170,7 @@ impl ForwardScan {
         Ok(self.sources.swap_remove(self.least).0)
     }
 
-    /// Finds the sources with the least entries anew. There are few.
+    /// Finds the sources with the least entries again. There are few.
     fn rank(&mut self) {
         let least_but = |but: usize| {
             let others = self.sources.iter().enumerate().filter(|(at, _)| *at != but);

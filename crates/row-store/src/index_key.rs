@@ -5,6 +5,7 @@
 //!                index 0 | row id, 8 bytes              -> row            (no primary key)
 //! unique entry   index n | parts                        -> 01 | row's key without its index
 //! other entry    index n | parts | row's key w/o index  -> 02 | length of the entry's own parts, varint
+//! large value    see `table::large_values`
 //! ```
 //!
 //! An index of terms has an entry of the last kind for each term of a row, with the term in place of parts; a multi-valued
@@ -73,6 +74,9 @@ pub(crate) struct Entry {
     /// Whether another row may not have the same key.
     pub exclusive: bool,
 }
+
+/// The number that chunks of large values have in place of that of an index; real ones are counted from 1.
+pub(crate) const LARGE_VALUES: IndexId = IndexId(u32::MAX - 1);
 
 /// Appends the number of an index, in order.
 pub(crate) fn push_index_id(id: IndexId, out: &mut Vec<u8>) {

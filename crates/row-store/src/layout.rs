@@ -13,6 +13,13 @@ const LAYOUT_VERSION: u8 = 1;
 /// Bytes before the null bitmap: format, layout number, checksum.
 pub(crate) const HEADER_BYTES: usize = 7;
 
+/// The format's byte of a row whose ends of variable values have two bytes.
+pub(crate) const FORMAT: u8 = 1;
+/// The bit of the format's byte of a row whose ends of variable values have four bytes.
+pub(crate) const WIDE: u8 = 0x80;
+/// Values of the row lie out of it.
+pub(crate) const LARGE: u8 = 0x40;
+
 /// One column of a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LayoutColumn {

@@ -2,7 +2,8 @@
 //!
 //! [`RowStore`] is a directory with the catalog and all row tables in it. [`Table`] is a definition together with its data;
 //! [`Transaction`] reads and writes; scans on other threads read with [`ReadView`] and [`Cursor`]. [`TableEngine`] is the interface of
-//! storage engines.
+//! storage engines. Who needs only a part of a store gets it by one of three traits: [`TableStore`] for plans and changes,
+//! [`LevelStore`] for storage engines, [`SystemRecords`] for records of the server's own.
 //!
 //! Knows: the catalog's types, SQL values, the key-value engine below. Must not know: SQL text, plans, Arrow record
 //! batches, sessions, sockets.
@@ -36,6 +37,7 @@ mod conflicts;
 mod directory_lock;
 mod engine;
 mod error;
+mod follower;
 mod forward_scan;
 mod gate;
 mod index_key;
@@ -82,6 +84,7 @@ pub use catalog_codec::{read_type, write_type};
 pub use check::IndexFault;
 pub use directory_lock::DirectoryLock;
 pub use error::{DuplicateKey, StoreError, StoreResult};
+pub use follower::Follower;
 pub use gate::DiskRoom;
 pub use index_key::{Direction, KeyRange, RowKeyBuf, ValueRange};
 pub use locks::{BACKGROUND_FAMILY, LockInfo, LockStrength, LockWaitEvent, LockWaits, RowLock, WaitTimes};
@@ -100,12 +103,13 @@ pub use sealing::Sealing;
 pub use statistics::TableStatistics;
 pub use store::{
     BACKUP_LOCK, COMMIT_LOCK, DdlChanges, EngineWork, Engines, FileIo, GLOBAL_LOCK, GlobalReadLock, HeldTable,
-    LevelBytes, LevelFault, LevelPlace, Optimized, ReplacedEngine, RowStore, SessionLocks, SystemChange, TableEngine,
-    TableFileIo, WorkFailed,
+    LevelBytes, LevelFault, LevelPlace, LevelStore, Optimized, ReplacedEngine, RowStore, SessionLocks, SystemChange,
+    SystemRecords, TableEngine, TableFileIo, WorkFailed,
 };
 pub use table::{
-    BlockKeys, DeltaRow, EngineTraits, FixedColumn, ManifestEntry, Row, RowView, SegmentBlock, SegmentRowWriter,
-    SegmentScan, SegmentSnapshot, SegmentSource, Table, TableFeature, UncommittedRows, ValueRef,
+    BlockKeys, DeltaRow, EngineTraits, FixedColumn, ManifestEntry, OnChanges, PlaceLost, Row, RowChange, RowChangeKind,
+    RowView, SegmentBlock, SegmentRowWriter, SegmentScan, SegmentSnapshot, SegmentSource, StoredValue, Table,
+    TableFeature, UncommittedRows, ValueRef,
 };
 pub use table_part::TablePart;
 pub use table_store::TableStore;

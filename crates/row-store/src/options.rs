@@ -36,6 +36,9 @@ pub struct StoreOptions {
     /// Memory that the changes of one transaction may take before they go to temporary files, as the store opens; see
     /// [`RowStore::set_transaction_buffer`](crate::RowStore::set_transaction_buffer).
     pub transaction_buffer_bytes: usize,
+    /// Bytes of the longest value that stays in its row, as the store opens; all stay with `usize::MAX`. See
+    /// [`RowStore::set_inline_values`](crate::RowStore::set_inline_values).
+    pub inline_value_bytes_max: usize,
     /// Memory for sorting index entries during a bulk load or an index build; more goes to temporary files.
     pub sort_buffer_bytes: usize,
     /// Threads that make files of buffers and merge files in the background. The first only makes files of buffers, if there
@@ -59,6 +62,7 @@ impl Default for StoreOptions {
             write_buffer_bytes_max: 24 << 20,
             table_buffer_bytes_max: 32 << 20,
             transaction_buffer_bytes: 64 << 20,
+            inline_value_bytes_max: usize::MAX,
             sort_buffer_bytes: 64 << 20,
             background_threads: 3,
             durability: Durability::Full,

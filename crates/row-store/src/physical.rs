@@ -33,7 +33,7 @@ pub enum Physical {
     Bytes,
     /// JSON text of any length.
     Json,
-    /// So many bytes: HEX and UUID.
+    /// This many bytes: HEX and UUID.
     Digits(u8),
 }
 

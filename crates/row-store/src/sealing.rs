@@ -1,10 +1,10 @@
 //! Sealing: moves rows from the store to the level below it.
 
-use crate::commit::SealRequest;
+use crate::commit::{Committer, SealRequest};
 use crate::engine::{Iter, Slice, Snapshot};
 use crate::error::engine_error;
-use crate::store::RowStore;
 use crate::table::Table;
+use crate::table::row::{Row, has_large_values};
 use crate::table::segment_level::{DELETED, DeltaRow, ManifestEntry, SegmentLevel, read_manifest};
 use crate::table_part::TablePart;
 use squall_types::{SqlError, SqlResult};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// The store's rows of a table on their way out of it, or into a copy.
 pub struct Sealing {
-    store: RowStore,
+    committer: Arc<Committer>,
     table: Arc<Table>,
     level: Arc<SegmentLevel>,
     snapshot: Snapshot,
@@ -24,30 +24,32 @@ pub struct Sealing {
 }
 
 impl Sealing {
-    /// Begins; `None` if another one of the same table is under way. Fails for a table without a Segment level.
-    pub fn begin(store: &RowStore, table: &Arc<Table>) -> SqlResult<Option<Sealing>> {
-        let level = table.data.segment_level().ok_or_else(|| SqlError::internal("a table that cannot be sealed"))?;
-        Self::begin_level(store, table, level.clone(), false)
+    /// Begins to seal changed rows into the level of a part; `None` if another sealing of it is under way.
+    pub(crate) fn begin(committer: &Arc<Committer>, table: &Arc<Table>, part: TablePart) -> SqlResult<Option<Sealing>> {
+        let level = match part {
+            TablePart::Rows => table.data.segment_level().cloned(),
+            TablePart::Copy(_) => table.data.copy(),
+        };
+        Self::begin_level(committer, table, level.ok_or_else(no_level)?, false)
     }
 
-    /// Begins to copy rows that have changed since they were copied, or all of them; otherwise as [`Sealing::begin`].
-    pub fn begin_copy(store: &RowStore, table: &Arc<Table>, all: bool) -> SqlResult<Option<Sealing>> {
-        let level = table.data.copy().ok_or_else(|| SqlError::internal("a table without a copy"))?;
-        Self::begin_level(store, table, level, all)
+    /// Begins to copy all rows; otherwise as [`Sealing::begin`].
+    pub(crate) fn begin_copy(committer: &Arc<Committer>, table: &Arc<Table>) -> SqlResult<Option<Sealing>> {
+        Self::begin_level(committer, table, table.data.copy().ok_or_else(no_level)?, true)
     }
 
     fn begin_level(
-        store: &RowStore,
+        committer: &Arc<Committer>,
         table: &Arc<Table>,
         level: Arc<SegmentLevel>,
         all: bool,
     ) -> SqlResult<Option<Sealing>> {
         let snapshot = {
-            let _log = store.committer().log.lock();
+            let _log = committer.log.lock();
             if !level.note_changes_from_now() {
                 return Ok(None);
             }
-            store.0.db.snapshot()
+            committer.db.snapshot()
         };
         let keyspace = &table.data.keyspace;
         let mut keys = Vec::new();
@@ -59,10 +61,10 @@ impl Sealing {
             range = TablePart::Rows.delta_range();
         }
         let rows = snapshot.range(keyspace, range.to_slices());
-        let sealing = Sealing { store: store.clone(), table: table.clone(), level, snapshot, keys, rows, all };
+        let sealing = Sealing { committer: committer.clone(), table: table.clone(), level, snapshot, keys, rows, all };
         // Commits that were applied before changes were noted are not visible to all readers yet, and may still be taken
         // back by a failed sync.
-        store.committer().advance_or_sync(sealing.snapshot.clone())?;
+        committer.advance_or_sync(sealing.snapshot.clone())?;
         Ok(Some(sealing))
     }
 
@@ -76,19 +78,30 @@ impl Sealing {
         let Some(entry) = self.rows.next() else { return Ok(None) };
         let (key, value) = entry.into_inner().map_err(engine_error)?;
         if self.all {
-            return Ok(Some(DeltaRow { key, row: Some(value) }));
+            return self.delta_row(key, Some(value)).map(Some);
         }
         self.keys.push(key.clone());
         if self.level.part == TablePart::Rows {
-            return Ok(Some(DeltaRow { key, row: (*value != DELETED).then_some(value) }));
+            return self.delta_row(key, (*value != DELETED).then_some(value)).map(Some);
         }
         let key = self.level.part.row_key(&key);
         let row = self.snapshot.get(&self.table.data.keyspace, &key).map_err(engine_error)?;
-        Ok(Some(DeltaRow { key, row }))
+        self.delta_row(key, row).map(Some)
+    }
+
+    fn delta_row(&self, key: Slice, row: Option<Slice>) -> SqlResult<DeltaRow> {
+        let with_large_values = match &row {
+            Some(value) if has_large_values(value) => {
+                let row = Row::check(&self.table, key.clone(), value.clone())?;
+                Some(row.in_snapshot(&self.table, &self.snapshot))
+            }
+            _ => None,
+        };
+        Ok(DeltaRow { key, row, with_large_values })
     }
 
     /// Replaces the rows that were read by new contents of entries of the manifest (`None` removes an entry), durably and in
-    /// one step. Gives the first sequence number that has it: readers of earlier ones ([`RowStore::is_past`]) go by the old manifest.
+    /// one step. Gives the first sequence number that has it: readers of earlier ones ([`LevelStore::is_past`](crate::LevelStore::is_past)) go by the old manifest.
     pub fn commit(mut self, manifest: Vec<(Vec<u8>, Option<Vec<u8>>)>) -> SqlResult<u64> {
         let part = self.level.part;
         let manifest = manifest
@@ -97,11 +110,15 @@ impl Sealing {
         let request = SealRequest {
             data: self.table.data.clone(),
             level: self.level.clone(),
-            sealed: std::mem::take(&mut self.keys),
+            keys: std::mem::take(&mut self.keys),
             manifest: manifest.collect(),
         };
-        self.store.committer().seal(request)
+        self.committer.seal(request)
     }
+}
+
+fn no_level() -> SqlError {
+    SqlError::internal("a part of a table without a level cannot be sealed")
 }
 
 impl Drop for Sealing {

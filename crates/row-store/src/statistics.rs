@@ -20,7 +20,7 @@ const STATISTICS_VERSION: u8 = 1;
 /// Entries of an index that are looked at.
 const SAMPLE_ENTRIES: u64 = 20_000;
 
-/// Small tables are not sampled anew for every few changes.
+/// Small tables are not sampled again for every few changes.
 const CHANGES_UNSAMPLED_MIN: u64 = 200;
 
 /// Statistics of a table's size.

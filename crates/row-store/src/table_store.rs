@@ -1,13 +1,14 @@
 //! The part of a store that plans and changes use.
 
-use crate::{BulkLoad, ReadView, Row, RowStore, Table, TableStatistics, Transaction, TransactionOptions};
+use crate::{BulkLoad, Nearest, ReadView, Row, RowStore, Table, TableStatistics, Transaction, TransactionOptions};
 use squall_catalog::{IndexId, TableDef};
 use squall_types::SqlResult;
+use std::fmt::Debug;
 use std::sync::Arc;
 
 /// Tables with their statistics, views of them, and new rows: what the planner and access paths ask of a store. Files, recovery,
 /// definitions and background work are [`RowStore`]'s alone.
-pub trait TableStore: Send + Sync {
+pub trait TableStore: Debug + Send + Sync {
     /// See [`RowStore::table`].
     ///
     /// # Errors
@@ -28,6 +29,20 @@ pub trait TableStore: Send + Sync {
     /// # Errors
     /// Those of reading files.
     fn get(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Row>>;
+
+    /// Keys of up to `width` rows of a view whose vectors are nearest to one, by a vector index; `None` if all rows have to be read. The
+    /// rows that the view has at these keys are those to be measured.
+    ///
+    /// # Errors
+    /// Those of reading the writes of the view's transaction.
+    fn nearest(
+        &self,
+        view: &ReadView,
+        table: &Arc<Table>,
+        index: IndexId,
+        vector: &[u8],
+        width: usize,
+    ) -> SqlResult<Option<Nearest>>;
 
     /// See [`RowStore::next_auto_increment`].
     fn next_auto_increment(&self, table: &Table, count: u64) -> u64;
@@ -61,6 +76,17 @@ impl TableStore for RowStore {
 
     fn get(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Row>> {
         RowStore::get(self, table, key)
+    }
+
+    fn nearest(
+        &self,
+        view: &ReadView,
+        table: &Arc<Table>,
+        index: IndexId,
+        vector: &[u8],
+        width: usize,
+    ) -> SqlResult<Option<Nearest>> {
+        view.nearest(self, table, index, vector, width)
     }
 
     fn next_auto_increment(&self, table: &Table, count: u64) -> u64 {

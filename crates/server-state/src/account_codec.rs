@@ -1,12 +1,25 @@
 //! An account as bytes: a version, then every field in turn. Numbers are little-endian; a length precedes each text and list.
 
-use squall_catalog::{AccountDef, AccountKey, Privileges, TableGrant};
+use squall_catalog::{
+    AccountDef, AccountKey, EarlierPassword, PasswordLockTime, Privileges, ResourceLimits, TableGrant, TlsRequirement,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Version of the layout.
 const FORMAT: u8 = 1;
 /// The same with restrictions at its end. Only accounts that have some are written so.
 const FORMAT_WITH_RESTRICTIONS: u8 = 2;
+/// The same with rules for logins and passwords behind the restrictions. Only accounts that have some are written so.
+const FORMAT_WITH_LOGIN_RULES: u8 = 3;
+
+/// Tags of [`TlsRequirement`]. The flag before the limits says whether it is [`TlsRequirement::Encrypted`].
+const TLS_PLAIN: u64 = 0;
+const TLS_CERTIFICATE: u64 = 1;
+const TLS_SPECIFIED: u64 = 2;
+
+/// Tags of [`PasswordLockTime`]; a number of days is its number.
+const LOCK_OFF: u64 = 0;
+const LOCK_UNBOUNDED: u64 = u64::MAX;
 
 struct Writer(Vec<u8>);
 
@@ -31,6 +44,11 @@ impl Writer {
     fn optional(&mut self, value: Option<u64>) {
         self.flag(value.is_some());
         self.number(value.unwrap_or(0));
+    }
+
+    fn optional_text(&mut self, text: Option<&String>) {
+        self.flag(text.is_some());
+        self.text(text.map_or("", String::as_str));
     }
 
     fn list<T>(&mut self, items: impl ExactSizeIterator<Item = T>, mut write: impl FnMut(&mut Self, T)) {
@@ -73,6 +91,12 @@ impl<'a> Reader<'a> {
         Some(given.then_some(value))
     }
 
+    fn optional_text(&mut self) -> Option<Option<String>> {
+        let given = self.flag()?;
+        let text = self.text()?;
+        Some(given.then_some(text))
+    }
+
     fn privileges(&mut self) -> Option<Privileges> {
         self.number().map(Privileges)
     }
@@ -94,8 +118,12 @@ impl<'a> Reader<'a> {
 
 /// The record of an account.
 pub fn encode(account: &AccountDef) -> Vec<u8> {
-    let restricted = !account.restrictions.is_empty();
-    let mut out = Writer(vec![if restricted { FORMAT_WITH_RESTRICTIONS } else { FORMAT }]);
+    let format = match (has_login_rules(account), account.restrictions.is_empty()) {
+        (true, _) => FORMAT_WITH_LOGIN_RULES,
+        (false, false) => FORMAT_WITH_RESTRICTIONS,
+        (false, true) => FORMAT,
+    };
+    let mut out = Writer(vec![format]);
     out.text(&account.user);
     out.text(&account.host);
     out.text(&account.plugin);
@@ -108,8 +136,8 @@ pub fn encode(account: &AccountDef) -> Vec<u8> {
     out.optional(account.password_reuse_days);
     out.optional(account.password_require_current.map(u64::from));
     out.number(account.password_changed_micros as u64);
-    out.flag(account.require_tls);
-    for limit in account.limits {
+    out.flag(account.tls == TlsRequirement::Encrypted);
+    for (_, limit) in account.limits.by_option() {
         out.number(limit);
     }
     out.flag(account.attribute.is_some());
@@ -148,20 +176,74 @@ pub fn encode(account: &AccountDef) -> Vec<u8> {
         out.text(&role.user);
         out.text(&role.host);
     });
-    if restricted {
+    if format >= FORMAT_WITH_RESTRICTIONS {
         out.list(account.restrictions.iter(), |out, (database, privileges)| {
             out.text(database);
             out.number(privileges.0);
         });
     }
+    if format == FORMAT_WITH_LOGIN_RULES {
+        write_login_rules(&mut out, account);
+    }
     out.0
+}
+
+fn has_login_rules(account: &AccountDef) -> bool {
+    matches!(account.tls, TlsRequirement::Certificate | TlsRequirement::Specified { .. })
+        || !account.earlier_passwords.is_empty()
+        || account.failed_login_attempts != 0
+        || account.password_lock_time != PasswordLockTime::Off
+}
+
+fn write_login_rules(out: &mut Writer, account: &AccountDef) {
+    match &account.tls {
+        TlsRequirement::None | TlsRequirement::Encrypted => out.number(TLS_PLAIN),
+        TlsRequirement::Certificate => out.number(TLS_CERTIFICATE),
+        TlsRequirement::Specified { subject, issuer, cipher } => {
+            out.number(TLS_SPECIFIED);
+            [subject, issuer, cipher].into_iter().for_each(|text| out.optional_text(text.as_ref()));
+        }
+    }
+    out.number(account.failed_login_attempts);
+    out.number(match account.password_lock_time {
+        PasswordLockTime::Off => LOCK_OFF,
+        PasswordLockTime::Days(days) => days,
+        PasswordLockTime::Unbounded => LOCK_UNBOUNDED,
+    });
+    out.list(account.earlier_passwords.iter(), |out, password| {
+        out.number(password.set_micros.cast_unsigned());
+        out.bytes(&password.verifier);
+    });
+}
+
+fn read_login_rules(from: &mut Reader<'_>, account: &mut AccountDef) -> Option<()> {
+    match from.number()? {
+        TLS_PLAIN => {}
+        TLS_CERTIFICATE => account.tls = TlsRequirement::Certificate,
+        TLS_SPECIFIED => {
+            let (subject, issuer, cipher) = (from.optional_text()?, from.optional_text()?, from.optional_text()?);
+            account.tls = TlsRequirement::Specified { subject, issuer, cipher };
+        }
+        _ => return None,
+    }
+    account.failed_login_attempts = from.number()?;
+    account.password_lock_time = match from.number()? {
+        LOCK_OFF => PasswordLockTime::Off,
+        LOCK_UNBOUNDED => PasswordLockTime::Unbounded,
+        days => PasswordLockTime::Days(days),
+    };
+    for _ in 0..from.number()? {
+        let set_micros = from.number()?.cast_signed();
+        account.earlier_passwords.push(EarlierPassword { set_micros, verifier: from.bytes()? });
+    }
+    Some(())
 }
 
 /// The account of a record.
 pub fn decode(record: &[u8]) -> Option<AccountDef> {
     let mut from = Reader(record);
-    let [format @ (FORMAT | FORMAT_WITH_RESTRICTIONS)] = *from.take(1)? else { return None };
-    let account = AccountDef {
+    let [format @ FORMAT..=FORMAT_WITH_LOGIN_RULES] = *from.take(1)? else { return None };
+    let mut account = AccountDef {
         user: from.text()?,
         host: from.text()?,
         plugin: from.text()?,
@@ -174,8 +256,13 @@ pub fn decode(record: &[u8]) -> Option<AccountDef> {
         password_reuse_days: from.optional()?,
         password_require_current: from.optional()?.map(|value| value != 0),
         password_changed_micros: from.number()? as i64,
-        require_tls: from.flag()?,
-        limits: [from.number()?, from.number()?, from.number()?, from.number()?],
+        tls: if from.flag()? { TlsRequirement::Encrypted } else { TlsRequirement::None },
+        limits: ResourceLimits {
+            queries_per_hour: from.number()?,
+            updates_per_hour: from.number()?,
+            connections_per_hour: from.number()?,
+            user_connections: from.number()?,
+        },
         attribute: {
             let given = from.flag()?;
             let text = from.text()?;
@@ -198,7 +285,11 @@ pub fn decode(record: &[u8]) -> Option<AccountDef> {
             FORMAT => BTreeMap::new(),
             _ => from.map(|from| Some((from.text()?, from.privileges()?)))?,
         },
+        ..AccountDef::default()
     };
+    if format == FORMAT_WITH_LOGIN_RULES {
+        read_login_rules(&mut from, &mut account)?;
+    }
     from.0.is_empty().then_some(account)
 }
 
@@ -216,7 +307,12 @@ mod tests {
             attribute: Some("{}".into()),
             password_history: Some(0),
             global: Privileges::SELECT,
-            limits: [1, 2, 3, 4],
+            limits: ResourceLimits {
+                queries_per_hour: 1,
+                updates_per_hour: 2,
+                connections_per_hour: 3,
+                user_connections: 4,
+            },
             ..Default::default()
         };
         account.dynamic.insert("BACKUP_ADMIN".into(), true);
@@ -227,7 +323,22 @@ mod tests {
         account.default_roles.insert(AccountKey::new("r", "%"));
         let restricted =
             AccountDef { restrictions: BTreeMap::from([("e".into(), Privileges::SELECT)]), ..account.clone() };
-        for (account, format) in [(account, FORMAT), (restricted, FORMAT_WITH_RESTRICTIONS)] {
+        let (subject, issuer) = (Some("/CN=client".to_owned()), Some(String::new()));
+        let ruled = AccountDef {
+            tls: TlsRequirement::Specified { subject, issuer, cipher: None },
+            failed_login_attempts: 3,
+            password_lock_time: PasswordLockTime::Unbounded,
+            earlier_passwords: vec![EarlierPassword { set_micros: -1, verifier: vec![0, 1] }],
+            ..account.clone()
+        };
+        let with_certificate = AccountDef { tls: TlsRequirement::Certificate, ..restricted.clone() };
+        let cases = [
+            (account, FORMAT),
+            (restricted, FORMAT_WITH_RESTRICTIONS),
+            (ruled, FORMAT_WITH_LOGIN_RULES),
+            (with_certificate, FORMAT_WITH_LOGIN_RULES),
+        ];
+        for (account, format) in cases {
             let record = encode(&account);
             assert_eq!(record[0], format);
             assert_eq!(decode(&record), Some(account));

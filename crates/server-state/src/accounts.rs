@@ -1,9 +1,12 @@
 //! Accounts: records of the store, read as one immutable snapshot.
 
+use crate::access_maps::AccessMaps;
 use crate::account_codec;
+use crate::failed_logins::FailedLogins;
+use crate::hourly_use::HourlyUses;
 use arc_swap::ArcSwap;
-use squall_catalog::{AccountDef, AccountKey, Accounts, DYNAMIC_PRIVILEGES, Privileges};
-use squall_row_store::{CommitTicket, RowStore, SystemChange};
+use squall_catalog::{AccessMap, AccountDef, AccountKey, Accounts, ActiveGrants, DYNAMIC_PRIVILEGES, Privileges};
+use squall_row_store::{CommitTicket, SystemChange, SystemRecords};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -18,6 +21,11 @@ pub struct AccountStore {
     change: Arc<Mutex<()>>,
     /// Held while other accounts are made known.
     settings: Arc<parking_lot::Mutex<Settings>>,
+    /// What accounts with hourly limits have used.
+    pub hourly_uses: HourlyUses,
+    /// Wrong passwords in a row.
+    pub failed_logins: FailedLogins,
+    access_maps: AccessMaps,
 }
 
 /// The settings of variables for all accounts.
@@ -62,7 +70,7 @@ fn publish(current: &ArcSwap<Accounts>, settings: &Settings, accounts: Accounts)
 
 impl AccountStore {
     /// Reads all accounts.
-    pub fn load(store: &RowStore) -> SqlResult<AccountStore> {
+    pub fn load(store: &dyn SystemRecords) -> SqlResult<AccountStore> {
         let mut accounts = Accounts { version: 1, ..Default::default() };
         for (_, record) in store.system_records(SPACE)? {
             let account =
@@ -70,7 +78,14 @@ impl AccountStore {
             accounts.accounts.insert(account.key(), Arc::new(account));
         }
         let current = Arc::new(ArcSwap::from_pointee(accounts));
-        Ok(AccountStore { current, change: Arc::default(), settings: Arc::default() })
+        Ok(AccountStore {
+            current,
+            change: Arc::default(),
+            settings: Arc::default(),
+            hourly_uses: HourlyUses::default(),
+            failed_logins: FailedLogins::default(),
+            access_maps: AccessMaps::default(),
+        })
     }
 
     /// Takes over what `mandatory_roles` and `partial_revokes` say. Every session knows at its next statement.
@@ -94,9 +109,30 @@ impl AccountStore {
         self.current.load()
     }
 
+    /// The privileges of an account with these of its grants active, as [`AccessMap::new`] would make them of these accounts.
+    pub fn access(&self, accounts: &Accounts, account: &AccountKey, active: &ActiveGrants) -> Arc<AccessMap> {
+        self.access_maps.of(accounts, account, active)
+    }
+
+    /// The same of the accounts now.
+    pub fn access_now(&self, account: &AccountKey, active: &ActiveGrants) -> Arc<AccessMap> {
+        self.access(&self.load_now(), account, active)
+    }
+
+    /// Forgets what an account has used and how often it failed, because it is about to be made or to go.
+    pub fn forget_uses(&self, key: &AccountKey) {
+        self.hourly_uses.forget(key);
+        self.failed_logins.forget(key);
+    }
+
     /// Begins a change, after those of others.
     pub async fn begin_change(&self) -> AccountChange {
         self.change_with(self.change.clone().lock_owned().await)
+    }
+
+    /// [`AccountStore::begin_change`] on a thread that may wait.
+    pub fn begin_change_blocking(&self) -> AccountChange {
+        self.change_with(self.change.clone().blocking_lock_owned())
     }
 
     fn change_with(&self, changing: OwnedMutexGuard<()>) -> AccountChange {
@@ -111,7 +147,7 @@ impl AccountStore {
     /// At the first start, makes `root`.
     pub fn bootstrap(
         &self,
-        store: &RowStore,
+        store: &dyn SystemRecords,
         password: Option<&str>,
         from_anywhere: bool,
         now_micros: i64,
@@ -153,7 +189,7 @@ impl AccountChange {
     ///
     /// # Errors
     /// If they cannot be written; then they do not change.
-    pub async fn commit(self, store: &RowStore) -> SqlResult<()> {
+    pub async fn commit(self, store: &dyn SystemRecords) -> SqlResult<()> {
         let publication = self.write(store)?;
         publication.ticket.clone().await
     }
@@ -187,7 +223,7 @@ impl AccountChange {
         records
     }
 
-    fn write(self, store: &RowStore) -> SqlResult<Publication> {
+    fn write(self, store: &dyn SystemRecords) -> SqlResult<Publication> {
         let records = self.records();
         let (ticket, accounts) = match records.is_empty() {
             true => (CommitTicket::ready(Ok(())), None),

@@ -1,11 +1,10 @@
 //! Checks values of system variables, and converts them.
 
-use crate::charset;
 use crate::locales::LOCALES;
 use squall_row_store::{Engines, TableFeature};
 use squall_system_variables::{Effect, Kind, VariableDef};
 use squall_types::temporal::Interval;
-use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, Value};
+use squall_types::{Charset, CollationId, ErrorCode, SqlError, SqlMode, SqlResult, Value};
 
 /// A value that was checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,21 +87,21 @@ fn check_kind(definition: &VariableDef, value: &Value, engines: &Engines, strict
         },
         Kind::SqlMode => sql_mode(definition, value),
         Kind::Charset { .. } => match value {
-            Value::String(name) => Ok(Value::from(charset::charset(name)?.name()).into()),
+            Value::String(name) => Ok(Value::from(Charset::named(name)?.name()).into()),
             other => {
                 let id = by_number(definition, other)?;
-                let collation = charset::collation_by_number(id)
+                let collation = CollationId::from_number(id)
                     .ok_or_else(|| SqlError::new(ErrorCode::UnknownCharacterSet, &[&id]))?;
-                Ok(Value::from(charset::charset_name(collation)).into())
+                Ok(Value::from(collation.charset().name()).into())
             }
         },
         Kind::Collation => match value {
-            Value::String(name) => Ok(Value::from(charset::collation_name(charset::collation(name)?)).into()),
+            Value::String(name) => Ok(Value::from(CollationId::named(name)?.name()).into()),
             other => {
                 let id = by_number(definition, other)?;
-                let collation = charset::collation_by_number(id)
-                    .ok_or_else(|| SqlError::new(ErrorCode::UnknownCollation, &[&id]))?;
-                Ok(Value::from(charset::collation_name(collation)).into())
+                let collation =
+                    CollationId::from_number(id).ok_or_else(|| SqlError::new(ErrorCode::UnknownCollation, &[&id]))?;
+                Ok(Value::from(collation.name()).into())
             }
         },
         Kind::TimeZone => time_zone(definition, value),
@@ -447,9 +446,9 @@ mod tests {
 
     #[test]
     fn what_would_promise_too_much_is_its_default_alone() {
-        assert_eq!(check_named("password_history", Value::Int(0)), Ok(Value::UInt(0).into()));
-        assert_eq!(check_named("password_history", Value::Int(5)), Err(1235));
-        assert_eq!(check_named("password_history", Value::from("5")), Err(1232));
+        assert_eq!(check_named("idle_transaction_timeout", Value::Int(0)), Ok(Value::UInt(0).into()));
+        assert_eq!(check_named("idle_transaction_timeout", Value::Int(5)), Err(1235));
+        assert_eq!(check_named("idle_transaction_timeout", Value::from("5")), Err(1232));
     }
 
     #[test]

@@ -113,6 +113,8 @@ impl EventDef {
         match &self.schedule {
             Schedule::At(at) => self.executed_micros.is_none().then_some(*at),
             Schedule::Every { amount, unit, starts, ends } => {
+                // Not the slot that it has run in.
+                let now = self.executed_micros.map_or(now, |executed| now.max(executed + 1));
                 let next = next_slot(*starts, interval(amount, *unit), &self.zone(), now)?;
                 (ends.is_none_or(|ends| next <= ends)).then_some(next)
             }
@@ -200,6 +202,11 @@ impl EventDef {
             executed_micros: reader.option(Reader::i64)?,
         })
     }
+}
+
+/// The beginning of the second that a time is in, microseconds: times of schedules have no fractions, so an event that is made for now is due.
+pub fn whole_seconds(micros: i64) -> i64 {
+    micros - micros.rem_euclid(1_000_000)
 }
 
 /// The interval of an event.

@@ -1,6 +1,6 @@
 //! Other servers that CREATE SERVER has named: records of the store, which `mysql.servers` shows. No storage engine uses them.
 
-use squall_row_store::{Malformed, Reader, RowStore, SystemChange, Writer};
+use squall_row_store::{Malformed, Reader, SystemChange, SystemRecords, Writer};
 use squall_types::{SqlError, SqlResult};
 
 /// The kind of record.
@@ -80,32 +80,32 @@ fn key(name: &str) -> Vec<u8> {
 ///
 /// # Errors
 /// When they cannot be read.
-pub fn all(store: &RowStore) -> SqlResult<Vec<ForeignServer>> {
-    store.system_records(SPACE)?.iter().map(|(_, bytes)| ForeignServer::decode(bytes)).collect()
+pub fn all(records: &dyn SystemRecords) -> SqlResult<Vec<ForeignServer>> {
+    records.system_records(SPACE)?.iter().map(|(_, bytes)| ForeignServer::decode(bytes)).collect()
 }
 
 /// The one of that name.
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn find(store: &RowStore, name: &str) -> SqlResult<Option<ForeignServer>> {
-    store.system_get(SPACE, &key(name))?.as_deref().map(ForeignServer::decode).transpose()
+pub fn find(records: &dyn SystemRecords, name: &str) -> SqlResult<Option<ForeignServer>> {
+    records.system_get(SPACE, &key(name))?.as_deref().map(ForeignServer::decode).transpose()
 }
 
 /// Keeps one, durably.
 ///
 /// # Errors
 /// When that is not possible.
-pub fn put(store: &RowStore, server: &ForeignServer) -> SqlResult<()> {
-    store.commit_system(&[SystemChange { space: SPACE, key: key(&server.name), value: Some(server.encode()) }])
+pub fn put(records: &dyn SystemRecords, server: &ForeignServer) -> SqlResult<()> {
+    records.commit_system(&[SystemChange { space: SPACE, key: key(&server.name), value: Some(server.encode()) }])
 }
 
 /// Forgets the one of that name, durably.
 ///
 /// # Errors
 /// When that is not possible.
-pub fn remove(store: &RowStore, name: &str) -> SqlResult<()> {
-    store.commit_system(&[SystemChange { space: SPACE, key: key(name), value: None }])
+pub fn remove(records: &dyn SystemRecords, name: &str) -> SqlResult<()> {
+    records.commit_system(&[SystemChange { space: SPACE, key: key(name), value: None }])
 }
 
 #[cfg(test)]

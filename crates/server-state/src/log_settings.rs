@@ -11,51 +11,12 @@ use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Variables whose change is a change of logs.
-const LOG_VARIABLES: &[VariableId] = &[
-    ids::GENERAL_LOG,
-    ids::GENERAL_LOG_FILE,
-    ids::SLOW_QUERY_LOG,
-    ids::SLOW_QUERY_LOG_FILE,
-    ids::LOG_SLOW_ADMIN_STATEMENTS,
-    ids::LOG_OUTPUT,
-    ids::LOG_FORMAT,
-    ids::LOG_ENTRY_MAX_BYTES,
-    ids::LOG_TABLE_MAX_ROWS,
-    ids::LOG_WRITE_MODE,
-    ids::LOG_ROTATE_BYTES,
-    ids::LOG_ROTATE_SECONDS,
-    ids::QUERY_LOG_ENABLED,
-    ids::QUERY_LOG_FILE,
-    ids::QUERY_LOG_FILE_ENABLED,
-    ids::QUERY_LOG_THRESHOLD_EXECUTION_TIME,
-    ids::QUERY_LOG_THRESHOLD_LOCK_TIME,
-    ids::QUERY_LOG_THRESHOLD_SESSION_TIME,
-    ids::QUERY_LOG_THRESHOLD_ROWS_EXAMINED,
-    ids::QUERY_LOG_THRESHOLD_ROWS_SENT,
-    ids::QUERY_LOG_THRESHOLD_TMP_TABLES,
-    ids::QUERY_LOG_THRESHOLD_WARNINGS,
-    ids::AUDIT_LOG,
-    ids::AUDIT_LOG_FILE,
-    ids::AUDIT_LOG_STRICT,
-    ids::AUDIT_LOG_SYNC,
-    ids::LOG_ERROR,
-    ids::LOG_ERROR_VERBOSITY,
-    ids::LOG_RAW,
-    ids::LOG_TIMESTAMPS,
-];
-
 /// Variables that name a log's file.
 const FILE_VARIABLES: &[VariableId] =
     &[ids::GENERAL_LOG_FILE, ids::SLOW_QUERY_LOG_FILE, ids::QUERY_LOG_FILE, ids::AUDIT_LOG_FILE, ids::LOG_ERROR];
 
 /// Longest path of a log's file, bytes.
 const PATH_BYTES_MAX: usize = 512;
-
-/// Whether logs depend on a variable.
-pub fn is_log_variable(id: VariableId) -> bool {
-    LOG_VARIABLES.contains(&id)
-}
 
 /// The default of a file's variable, which depends on the machine.
 pub fn default_file(values: Values<'_>, id: VariableId) -> Option<Value> {

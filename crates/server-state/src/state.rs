@@ -1,7 +1,10 @@
 //! The state of a server that does not belong to sessions.
 
 use crate::accounts::AccountStore;
+use crate::action_times::DefinitionTimes;
 use crate::globals::GlobalVariables;
+use crate::memory_limit::query_memory_limit;
+use crate::thread_limit::waiting_threads_max;
 use crate::variables::{Values, ids};
 use parking_lot::Mutex;
 use squall_catalog::{AccessMap, AccountKey, CatalogCell};
@@ -15,7 +18,7 @@ use squall_planner::dml::RulesCache;
 use squall_registry::Registry;
 use squall_row_store::{Durability, RowStore};
 use squall_statement_context::{StatementContext, UserLocks};
-use squall_types::Value;
+use squall_types::{SqlResult, Value};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -74,6 +77,8 @@ pub struct ServerState {
     pub started_micros: i64,
     /// `GET_LOCK`'s.
     pub user_locks: Arc<UserLocks>,
+    /// How long the steps of definitions have taken.
+    pub definition_times: DefinitionTimes,
     /// Prepared statements of all sessions.
     pub prepared_count: AtomicU64,
 }
@@ -97,7 +102,10 @@ impl ServerState {
 
     /// Has the values of variables take effect that the server was started with.
     pub fn apply_variables(&self) {
-        self.apply_cache_variables();
+        if let Err(error) = self.apply_store_variables() {
+            // Values stay in their rows then.
+            error_log().write(Severity::Warning, &error.message);
+        }
         self.apply_statistics_variables();
         if self.accounts.load_now().has_restrictions() {
             // They hold whatever the server was started with.
@@ -124,8 +132,11 @@ impl ServerState {
         self.statistics.wait_consumers.apply(is_on);
     }
 
-    /// Gives caches the sizes that their variables say.
-    pub fn apply_cache_variables(&self) {
+    /// Gives the store, caches and the pool of threads the sizes that their variables say.
+    ///
+    /// # Errors
+    /// Those of [`squall_row_store::RowStore::set_inline_values`].
+    pub fn apply_store_variables(&self) -> SqlResult<()> {
         let globals = self.globals.load_values();
         self.store.resize_row_cache(Values(&globals).number(ids::ROW_CACHE_SIZE));
         let vectors = Values(&globals).number(ids::VECTOR_MEMORY_LIMIT);
@@ -134,6 +145,11 @@ impl ServerState {
         self.store.set_transaction_buffer(usize::try_from(changes).unwrap_or(usize::MAX));
         let columns = Values(&globals).number(ids::COLUMN_CACHE_SIZE);
         self.column_cache.resize(usize::try_from(columns).unwrap_or(usize::MAX));
+        self.runtime.set_waiting_threads(waiting_threads_max(&self.globals));
+        self.runtime.set_memory_limit(query_memory_limit(&self.globals));
+        // The longest value that there is turns it off.
+        let values = u32::try_from(Values(&globals).number(ids::BLOB_INLINE_LIMIT)).unwrap_or(u32::MAX);
+        self.store.set_inline_values(if values == u32::MAX { usize::MAX } else { values as usize })
     }
 
     /// Accounts have the roles that `mandatory_roles` says, and partial revokes if `partial_revokes` does.
@@ -161,7 +177,7 @@ impl ServerState {
             let account = accounts.find(&process.user, process.peer);
             account.is_some_and(|account| {
                 let roles = accounts.roles_at_first(account, all_roles);
-                AccessMap::new(&accounts, &account.key(), &roles).has_dynamic("CONNECTION_ADMIN")
+                self.accounts.access(&accounts, &account.key(), &roles.into()).has_dynamic("CONNECTION_ADMIN")
             })
         };
         for process in self.processes.all().iter().filter(|process| process.is_client() && !stays(process)) {
@@ -185,13 +201,12 @@ impl ServerState {
     }
 
     /// The privileges of a statement's account, with its active roles.
-    pub fn access_of(&self, context: &StatementContext) -> AccessMap {
+    pub fn access_of(&self, context: &StatementContext) -> Arc<AccessMap> {
         if context.is_of_server {
-            return AccessMap::all();
+            return Arc::new(AccessMap::all());
         }
-        let accounts = self.accounts.load_now();
         let (user, host) = context.current_user.rsplit_once('@').unwrap_or((&context.current_user, ""));
         let account = AccountKey::new(user, host);
-        AccessMap::new(&accounts, &account, &context.active_roles)
+        self.accounts.access_now(&account, &context.active_grants)
     }
 }

@@ -32,10 +32,13 @@ pub mod ids {
         TRANSACTION_READ_ONLY = "transaction_read_only";
         TX_READ_ONLY = "tx_read_only";
         EXECUTE_MAX_STATEMENTS = "execute_max_statements";
+        INSERT_ID = "insert_id";
         LAST_INSERT_ID = "last_insert_id";
         IDENTITY = "identity";
         SESSION_TRACK_SYSTEM_VARIABLES = "session_track_system_variables";
         VERSION = "version";
+        LOGGING_STATS_ENABLED = "logging_stats_enabled";
+        LOGGING_STATS_MAX_USER_COUNT = "logging_stats_max_user_count";
         MAX_CONNECTIONS = "max_connections";
         MAX_USER_CONNECTIONS = "max_user_connections";
         OFFLINE_MODE = "offline_mode";
@@ -65,6 +68,10 @@ pub mod ids {
         MAX_SP_RECURSION_DEPTH = "max_sp_recursion_depth";
         EXPLAIN_FORMAT = "explain_format";
         PRINT_IDENTIFIED_WITH_AS_HEX = "print_identified_with_as_hex";
+        DEFAULT_PASSWORD_LIFETIME = "default_password_lifetime";
+        PASSWORD_HISTORY = "password_history";
+        PASSWORD_REUSE_INTERVAL = "password_reuse_interval";
+        PASSWORD_REQUIRE_CURRENT = "password_require_current";
         GENERATED_RANDOM_PASSWORD_LENGTH = "generated_random_password_length";
         DEFAULT_STORAGE_ENGINE = "default_storage_engine";
         STORAGE_ENGINE = "storage_engine";
@@ -84,6 +91,8 @@ pub mod ids {
         ROW_CACHE_SIZE = "row_cache_size";
         VECTOR_MEMORY_LIMIT = "vector_memory_limit";
         TRANSACTION_BUFFER_SIZE = "transaction_buffer_size";
+        THREAD_POOL_MAX_THREADS = "thread_pool_max_threads";
+        BLOB_INLINE_LIMIT = "blob_inline_limit";
         PERFORMANCE_SCHEMA = "performance_schema";
         COLUMN_CACHE_SIZE = "column_cache_size";
         LOG_ROTATE_BYTES = "log_rotate_bytes";

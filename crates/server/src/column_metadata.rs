@@ -186,7 +186,7 @@ fn flags(column: &ColumnMeta, own_collation: u16) -> ColumnFlags {
     );
     flags.set(ColumnFlags::BLOB, text);
     // A number of a table is not "binary", one that was calculated is: MySQL's habit, which drivers have learnt.
-    let binary = if sql_type.is_numeric() { is_calculated(column) } else { is_byte_ordered(own_collation) };
+    let binary = if sql_type.is_numeric() { is_calculated(column) } else { CollationId(own_collation).is_binary() };
     flags.set(ColumnFlags::BINARY, binary);
     flags
 }
@@ -204,11 +204,6 @@ fn is_zerofill(sql_type: &SqlType) -> bool {
         SqlType::Year => true,
         _ => false,
     }
-}
-
-/// `binary` and the collations that order by code points.
-fn is_byte_ordered(collation: u16) -> bool {
-    collation == BINARY || CollationId(collation).name().ends_with("_bin")
 }
 
 fn decimals(column: &ColumnMeta) -> u8 {

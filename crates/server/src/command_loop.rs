@@ -109,7 +109,7 @@ impl CommandLoop<'_> {
         };
         let id = self.established.connection_id;
         if matches!(end, End::Gone(_) | End::Because(_)) {
-            self.shared.backend.connection_aborted();
+            self.shared.backend.connection_aborted(id);
         }
         match end {
             End::Moves(to) => return self.leave(to),

@@ -207,11 +207,10 @@ async fn authenticate(
     first: FirstResponse,
     on_kill: KillCallback,
 ) -> Result<Box<dyn Connection>, HandshakeError> {
-    let refused = |error| Err(HandshakeError::Refused(error));
     let applicant = Applicant {
         user: &info.user,
         host: &established.peer.host(),
-        is_encrypted: info.tls.is_some(),
+        tls: info.tls.as_deref(),
         is_secure: io.transport.is_secure(),
         can_change_password: established.capabilities.contains(Capabilities::CAN_HANDLE_EXPIRED_PASSWORDS),
         changes_user: info.changes_user,
@@ -227,16 +226,14 @@ async fn authenticate(
         rsa_key: &shared.rsa_key,
         net_timeouts: Duration::from_secs(settings.connect_timeout_seconds),
     };
-    match authenticator.authenticate(account.as_ref(), first).await {
-        Ok(()) => {}
-        Err(AuthError::Denied { using_password }) => return refused(applicant.denied(using_password)),
-        Err(AuthError::Refused(error)) => return refused(error),
+    let (is_right, using_password) = match authenticator.authenticate(account.as_ref(), first).await {
+        Ok(()) => (true, using_password),
+        Err(AuthError::Denied { using_password }) => (false, using_password),
+        Err(AuthError::Refused(error)) => return Err(HandshakeError::Refused(error)),
         Err(AuthError::Read(error)) => return Err(error.into()),
-    }
-    let Some(account) = account else {
-        return refused(applicant.denied(using_password));
     };
-    applicant.check_demands(&account, using_password).map_err(HandshakeError::Refused)?;
+    let account = applicant.admit(&*shared.backend, account, is_right, using_password);
+    let account = account.map_err(HandshakeError::Refused)?;
     // As it is now: others may have gone while this one logged in.
     let beyond_limit = !info.changes_user && established.place.is_beyond(settings.max_connections);
     let info = ConnectionInfo { beyond_limit, socket: Some(io.socket.clone()), ..info.clone() };

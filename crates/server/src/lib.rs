@@ -24,7 +24,7 @@ mod rsa_key;
 mod server;
 mod shared;
 
-pub use options::ServerOptions;
+pub use options::{PassedSockets, ServerOptions};
 pub use protocol::MysqlProtocol;
 pub use server::Server;
-pub use squall_front_end::StartError;
+pub use squall_front_end::{PassedSocket, Pulse, StartError};

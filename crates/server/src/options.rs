@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use squall_front_end::{resolve, resolve_one};
+use squall_front_end::{PassedSocket, resolve, resolve_one};
 
 /// Where to listen, and with how many threads.
 #[derive(Debug, Clone)]
@@ -28,12 +28,34 @@ pub struct ServerOptions {
     pub drain_timeout: Duration,
 }
 
+/// Listening sockets that a service manager has opened.
+#[derive(Debug, Clone, Default)]
+pub struct PassedSockets {
+    /// In place of `bind_address`, `port` and `socket`, if there are any.
+    pub ordinary: Vec<PassedSocket>,
+    /// In place of `admin_address` and `admin_port`, if there are any.
+    pub administrative: Vec<PassedSocket>,
+}
+
 impl ServerOptions {
-    /// Whether every address to listen on is of this machine only.
-    pub fn is_loopback_only(&self) -> io::Result<bool> {
-        let mut addresses = resolve(&self.bind_address, self.port)?;
-        if let Some(name) = &self.admin_address {
+    /// Whether every address to listen on, those of the passed sockets included, is of this machine only.
+    ///
+    /// # Errors
+    /// A name that is not known, or a socket whose address is not known.
+    pub fn is_loopback_only(&self, passed: &PassedSockets) -> io::Result<bool> {
+        let mut addresses = Vec::new();
+        if passed.ordinary.is_empty() {
+            addresses.extend(resolve(&self.bind_address, self.port)?);
+        }
+        if passed.administrative.is_empty()
+            && let Some(name) = &self.admin_address
+        {
             addresses.push(resolve_one("admin address", name, self.admin_port)?);
+        }
+        for socket in passed.ordinary.iter().chain(&passed.administrative) {
+            if socket.is_of_network()? {
+                return Ok(false);
+            }
         }
         Ok(addresses.iter().all(|address| address.ip().is_loopback()))
     }

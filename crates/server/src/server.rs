@@ -6,11 +6,12 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
 use squall_front_end::{
-    Address, ConnectionLimit, FrontEnd, FrontEndOptions, Listen, Listeners, StartError, resolve, resolve_one,
+    Address, ConnectionLimit, FrontEnd, FrontEndOptions, Listen, Listeners, PassedSocket, Pulse, StartError, resolve,
+    resolve_one,
 };
 use squall_session::api::Backend;
 
-use crate::options::ServerOptions;
+use crate::options::{PassedSockets, ServerOptions};
 use crate::protocol::MysqlProtocol;
 
 /// The listener of `bind_address` and of the Unix socket.
@@ -33,7 +34,19 @@ impl Server {
     /// # Errors
     /// When it cannot listen; then nothing of it goes on.
     pub fn start(options: &ServerOptions, backend: Arc<dyn Backend>) -> Result<Self, StartError> {
-        let addresses = addresses(options).map_err(StartError::Listen)?;
+        Self::start_on(options, &PassedSockets::default(), backend)
+    }
+
+    /// As [`Server::start`], on sockets that a service manager has opened, if there are any.
+    ///
+    /// # Errors
+    /// When it cannot listen; then nothing of it goes on.
+    pub fn start_on(
+        options: &ServerOptions,
+        passed: &PassedSockets,
+        backend: Arc<dyn Backend>,
+    ) -> Result<Self, StartError> {
+        let addresses = addresses(options, passed).map_err(StartError::Listen)?;
         let front_end = FrontEnd::start(
             &FrontEndOptions {
                 data_directory: options.data_directory.clone(),
@@ -71,6 +84,11 @@ impl Server {
         self.front_end.listeners()
     }
 
+    /// What tells whether the server's event loops run.
+    pub fn pulse(&self) -> Pulse {
+        self.front_end.pulse()
+    }
+
     /// Serves a client at the other end of a socket pair, as if it had come by the Unix socket.
     ///
     /// # Errors
@@ -88,16 +106,23 @@ impl Server {
     }
 }
 
-/// The addresses of ordinary clients, and that of the administrative interface.
-type Addresses = (Vec<Address>, Option<SocketAddr>);
+/// The addresses of ordinary clients, and those of the administrative interface.
+type Addresses = (Vec<Address>, Vec<Address>);
 
-fn addresses(options: &ServerOptions) -> io::Result<Addresses> {
-    let tcp = resolve(&options.bind_address, options.port)?.into_iter().map(Address::Tcp);
-    let ordinary = tcp.chain(options.socket.clone().map(Address::Unix)).collect();
-    let administrative = match &options.admin_address {
-        Some(name) => Some(resolve_one("admin address", name, options.admin_port)?),
-        None => None,
-    };
+/// Sockets that were passed stand for the addresses of the options.
+fn addresses(options: &ServerOptions, passed: &PassedSockets) -> io::Result<Addresses> {
+    let given = |sockets: &[PassedSocket]| sockets.iter().cloned().map(Address::Passed).collect::<Vec<_>>();
+    let mut ordinary = given(&passed.ordinary);
+    if ordinary.is_empty() {
+        ordinary.extend(resolve(&options.bind_address, options.port)?.into_iter().map(Address::Tcp));
+        ordinary.extend(options.socket.clone().map(Address::Unix));
+    }
+    let mut administrative = given(&passed.administrative);
+    if administrative.is_empty()
+        && let Some(name) = &options.admin_address
+    {
+        administrative.push(Address::Tcp(resolve_one("admin address", name, options.admin_port)?));
+    }
     Ok((ordinary, administrative))
 }
 
@@ -114,10 +139,12 @@ fn open(
         limit: ConnectionLimit::Server,
         administrative: false,
     })?;
-    let Some(address) = administrative else { return Ok((tcp_addresses, None)) };
+    if administrative.is_empty() {
+        return Ok((tcp_addresses, None));
+    }
     let opened = listeners.open(Listen {
         name: ADMINISTRATIVE.to_owned(),
-        addresses: vec![Address::Tcp(address)],
+        addresses: administrative,
         protocol: protocol.clone(),
         limit: ConnectionLimit::Unlimited,
         administrative: true,

@@ -6,16 +6,21 @@
 mod login;
 
 pub use crate::plans::{AtOnce, Unanswered};
+pub use crate::result::description::{ColumnDescription, ParameterDescription, RoutineDescription, TableDescription};
+pub use crate::result::followed_table::{FollowedTable, TableChange};
 pub use crate::result::writer::{
     ColumnFlags, ColumnMeta, ConnectionInfo, LocalFuture, NetTimeouts, OkInfo, ResultWriter, SessionChange, StatusInfo,
 };
 use bytes::Bytes;
 pub use login::{Credentials, log_in, log_in_confirmed};
+pub use squall_accounting::{GrowingCharge, SessionMemory};
 pub use squall_catalog::account::host_matches;
-pub use squall_front_end::{Account, FrontEndContext, FrontEndSettings, Listeners};
+pub use squall_front_end::{Account, FrontEndContext, FrontEndSettings, Listeners, TlsRequirement};
 pub use squall_instrumentation::{KillCallback, SocketUse, TlsUse};
+pub use squall_row_store::{OnChanges, RowChangeKind};
 pub use squall_types::RowWriter;
 use squall_types::SqlError;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The answer to COM_STMT_PREPARE.
@@ -60,8 +65,40 @@ pub trait Connection: Send {
         text: TextRequest<'a>,
         writer: &'a mut dyn ResultWriter,
     ) -> LocalFuture<'a, std::io::Result<()>>;
+    /// What the session's memory is charged to, for results that are kept.
+    fn memory(&self) -> Arc<SessionMemory>;
+    /// A table or view, as the account sees it.
+    ///
+    /// # Errors
+    /// 1142 if the account has no privilege on it, whether it exists or not; 1049, 1146, 1356.
+    fn describe_table(&mut self, database: &str, table: &str) -> Result<TableDescription, SqlError>;
+    /// Follows a base table: its committed changes from now on, or from a position on that was followed before. `None` if changes since then
+    /// are not known any more. `on_changes` is called, from any thread, when there may be something new.
+    ///
+    /// # Errors
+    /// 1142 if the account has no privilege on it; 1146 for everything but a base table.
+    fn follow_table(
+        &mut self,
+        database: &str,
+        table: &str,
+        from: Option<u64>,
+        on_changes: OnChanges,
+    ) -> Result<Option<FollowedTable>, SqlError>;
+    /// A stored procedure or function.
+    ///
+    /// # Errors
+    /// 1370 if the account may not call it, whether it exists or not; 1305.
+    fn describe_routine(
+        &mut self,
+        database: &str,
+        name: &str,
+        is_function: bool,
+    ) -> Result<RoutineDescription, SqlError>;
     /// From now on its statements may change nothing, as in a READ ONLY transaction that they cannot leave (1792).
     fn set_read_only(&mut self);
+    /// From now on its statements reach only these databases, with the privileges that its account has on them, and none of the server's
+    /// (1044, 1142, 1227). They define no programs and grant nothing, and the account itself is out of their reach.
+    fn limit_to_databases(&mut self, databases: BTreeSet<String>);
     /// Whether the account has a privilege on the whole server: PROCESS, SUPER, or one of the dynamic ones.
     fn has_privilege(&self, name: &str) -> bool;
     /// Answers a text whose route is known and waits for nothing. Otherwise nothing has been written, and [`Connection::query`] follows with
@@ -136,7 +173,7 @@ pub trait Connection: Send {
     fn note_command(&mut self, name: &'static str);
 }
 
-/// Settings that the handshake of MySQL's protocol needs beside those of every protocol; read anew for every connection.
+/// Settings that the handshake of MySQL's protocol needs beside those of every protocol; read again for every connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandshakeSettings {
     /// `version`.

@@ -7,12 +7,13 @@ use crate::api::{
 use crate::database::Database;
 use crate::result::writer::ConnectionInfo;
 use crate::session::{Session, client};
-use squall_catalog::{AccountDef, AccountKey};
+use squall_catalog::{AccountDef, AccountKey, LoginBlock};
 use squall_logs::Client;
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
-use squall_types::SqlError;
+use squall_types::{CollationId, SqlError};
 use std::net::IpAddr;
+use std::time::Instant;
 
 impl FrontEndContext for Database {
     fn front_end_settings(&self) -> FrontEndSettings {
@@ -28,7 +29,13 @@ impl FrontEndContext for Database {
 
     fn account(&self, user: &str, address: Option<IpAddr>) -> Option<Account> {
         let accounts = self.0.accounts.load_full();
-        accounts.find(user, address).map(|account| account_of(account))
+        accounts.find(user, address).map(|account| self.account_of(account))
+    }
+
+    fn count_login(&self, account: &Account, is_right: bool) -> Option<LoginBlock> {
+        let accounts = self.0.accounts.load_full();
+        let account = accounts.get(&AccountKey::new(account.user.clone(), account.host.clone()))?;
+        self.0.accounts.failed_logins.count(account, is_right, Instant::now())
     }
 
     fn client_gone(&self, connection_id: u64) {
@@ -37,7 +44,10 @@ impl FrontEndContext for Database {
         }
     }
 
-    fn connection_aborted(&self) {
+    fn connection_aborted(&self, connection_id: u64) {
+        if let Some(process) = self.0.processes.get(connection_id) {
+            self.0.statistics.accounts.lost(&process);
+        }
         self.0.processes.aborted_clients.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }
 
@@ -54,18 +64,20 @@ impl FrontEndContext for Database {
     }
 }
 
-/// An account as authentication needs it.
-fn account_of(account: &AccountDef) -> Account {
-    Account {
-        user: account.user.clone(),
-        host: account.host.clone(),
-        plugin: account.plugin.clone(),
-        authentication: account.authentication.clone(),
-        second_authentication: account.second_authentication.clone(),
-        password_changed_micros: account.password_changed_micros,
-        locked: account.locked,
-        password_expired: account.password_expired,
-        require_tls: account.require_tls,
+impl Database {
+    /// An account as authentication needs it.
+    fn account_of(&self, account: &AccountDef) -> Account {
+        Account {
+            user: account.user.clone(),
+            host: account.host.clone(),
+            plugin: account.plugin.clone(),
+            authentication: account.authentication.clone(),
+            second_authentication: account.second_authentication.clone(),
+            password_changed_micros: account.password_changed_micros,
+            locked: account.locked,
+            password_expired: self.0.has_expired_password(account),
+            tls: account.tls.clone(),
+        }
     }
 }
 
@@ -75,8 +87,7 @@ impl Backend for Database {
         let values = Values(&values);
         HandshakeSettings {
             version: values.text(ids::VERSION).to_string(),
-            collation: squall_server_state::charset::collation(values.text(ids::COLLATION_SERVER))
-                .map_or(255, |id| id.0),
+            collation: CollationId::named(values.text(ids::COLLATION_SERVER)).map_or(255, |id| id.0),
             compression: compression(values.text(ids::PROTOCOL_COMPRESSION_ALGORITHMS)),
         }
     }
@@ -99,7 +110,7 @@ impl Backend for Database {
 
     fn account_named(&self, user: &str, host: &str) -> Option<Account> {
         let accounts = self.0.accounts.load_full();
-        accounts.get(&AccountKey::new(user.to_owned(), host.to_owned())).map(|account| account_of(account))
+        accounts.get(&AccountKey::new(user.to_owned(), host.to_owned())).map(|account| self.account_of(account))
     }
 
     fn front_end_started(&self, listeners: &Listeners) {
@@ -108,6 +119,9 @@ impl Backend for Database {
 
     fn login_refused(&self, connection_id: u64, info: &ConnectionInfo, error: &SqlError) {
         let now = now_micros();
+        if self.0.accounts.load_full().accounts.keys().any(|key| key.user == info.user) {
+            self.0.statistics.refused_login(&info.user);
+        }
         let host = info.address.map_or_else(|| "localhost".to_string(), |address| address.to_canonical().to_string());
         let client = Client { since_micros: now, ..client(connection_id, info, &host) }.described();
         let command = if info.changes_user { "Change user" } else { "Connect" };

@@ -4,7 +4,7 @@
 //! lock of LOCK INSTANCE FOR BACKUP, and from BLOCK_COMMIT on the lock of FLUSH TABLES WITH READ LOCK.
 
 use crate::result::Outcome;
-use crate::session::Session;
+use crate::session::{Session, SessionState};
 use crate::state::backup::{Backing, BackupStage};
 use crate::statement_kind::is_definition;
 use squall_parser::ast::{Backup, FlushTarget, Statement};
@@ -79,7 +79,9 @@ impl Session {
             tokio::time::sleep(POLL).await;
         }
     }
+}
 
+impl SessionState {
     /// Gives up what a backup holds.
     pub(crate) fn end_backup(&mut self) {
         if self.held_locks.backup_stage.take().is_some() {

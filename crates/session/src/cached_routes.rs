@@ -2,7 +2,7 @@
 
 use crate::plans::prepared::{PreparedStatement, StatementTree};
 use crate::plans::session_cache::{CachedStatement, Known, values};
-use crate::plans::shared_cache::{CacheEntry, PlanUse, SharedRows};
+use crate::plans::shared_cache::{CacheEntry, PlanUse, SharedRows, TEXT_BYTES_MAX};
 use crate::plans::slot::{PlanVersions, Slot};
 use crate::plans::{Found, QueryRoute, Route, RowsPlan};
 use crate::session::Session;
@@ -15,27 +15,27 @@ use squall_types::Value;
 use std::sync::{Arc, OnceLock};
 
 impl Session {
-    /// The current versions that kept routes depend on.
+    /// The current versions that cached routes depend on.
     pub(crate) fn plan_versions(&mut self) -> PlanVersions {
         self.refresh_access();
         PlanVersions {
             schema: self.shared.schema_versions(),
             accounts: self.identity.access.version,
-            session: self.settings_version,
+            session: self.settings_version.get(),
         }
     }
 
-    /// The kept route of a prepared statement.
+    /// The cached route of a prepared statement.
     pub(crate) fn route_of_prepared(&mut self, id: u32, parameters: &[Value]) -> Option<Route> {
         let now = self.plan_versions();
-        let PreparedEntry { statement, slot, plan_use, .. } = self.prepared.entry(id)?;
+        let PreparedEntry { statement, slot, plan_use, .. } = self.state.prepared.entry(id)?;
         if parameters.len() != statement.placeholders as usize {
             return None;
         }
         match slot.get(now, parameters) {
             Slot::Uncached => return None,
             Slot::Route(route) => {
-                count_hit(&self.process, &route, plan_use.as_deref(), self.command.start_micros);
+                count_hit(&self.process, &route, plan_use.as_deref(), self.state.command.start_micros);
                 return Some(route);
             }
             Slot::Unknown => {}
@@ -56,10 +56,10 @@ impl Session {
         route
     }
 
-    /// The kept route of a text with its literals, and its normalized statement.
+    /// The cached route of a text with its literals, and its normalized statement.
     pub(crate) fn route_of_text(&mut self, sql: &[u8]) -> Option<Found> {
         let now = self.plan_versions();
-        let (normalized, parameters, is_known) = match self.session_plans.find(sql) {
+        let (normalized, parameters, is_known) = match self.state.session_plans.find(sql) {
             Known::Nothing => return None,
             Known::Entry(CachedStatement { statement, slot, plan_use }, parameters) => {
                 let statement = statement.as_ref()?;
@@ -69,7 +69,7 @@ impl Session {
                         return None;
                     }
                     Slot::Route(route) => {
-                        count_hit(&self.process, &route, plan_use.as_deref(), self.command.start_micros);
+                        count_hit(&self.process, &route, plan_use.as_deref(), self.state.command.start_micros);
                         return Some(Found { statement: Some(statement.clone()), route, parameters });
                     }
                     Slot::Unknown => (statement.sql.to_vec(), parameters, true),
@@ -81,7 +81,31 @@ impl Session {
         Some(Found { statement: Some(statement), route: route?, parameters })
     }
 
-    /// Finds the route of a normalized statement that the session has none of, and keeps it. `None`: it cannot have one that is kept, or it is
+    /// The cached route of a text with a `?` for each of these values: it is normalized as it is.
+    pub(crate) fn route_of_values(&mut self, sql: &[u8], values: &[Value]) -> Option<Found> {
+        // Variables are bound with the types that they have.
+        if values.is_empty() || sql.len() > TEXT_BYTES_MAX || sql.contains(&b'@') {
+            return None;
+        }
+        let now = self.plan_versions();
+        let known = self.state.session_plans.entry(sql);
+        let is_known = known.is_some();
+        if let Some(CachedStatement { statement, slot, plan_use }) = known {
+            let statement = statement.as_ref().filter(|known| known.placeholders as usize == values.len())?;
+            match slot.get(now, values) {
+                Slot::Uncached => return None,
+                Slot::Route(route) => {
+                    count_hit(&self.process, &route, plan_use.as_deref(), self.state.command.start_micros);
+                    return Some(Found { statement: Some(statement.clone()), route, parameters: Vec::new() });
+                }
+                Slot::Unknown => {}
+            }
+        }
+        let (statement, route) = self.find_normalized(sql.to_vec(), values, now, is_known)?;
+        Some(Found { statement: Some(statement), route: route?, parameters: Vec::new() })
+    }
+
+    /// Finds the route of a normalized statement that the session has none of, and caches it. `None`: it cannot have one that is cached, or it is
     /// met for the first time and no other session knows it.
     fn find_normalized(
         &mut self,
@@ -95,7 +119,7 @@ impl Session {
         if entry.is_none() && !is_known && !shared.plans.met_before(&normalized, &settings) {
             return None;
         }
-        // A text that has become another statement under another sql_mode is read anew.
+        // A text that has become another statement under another sql_mode is read again.
         let statement = match entry.as_ref().and_then(|entry| entry.statement()) {
             Some(statement) => Some(statement).filter(|statement| may_have_route(statement, parameters.len())),
             None => self.parse_normalized(&normalized, parameters.len()).map(Arc::new),
@@ -173,7 +197,7 @@ impl Session {
         self.session_plans.constant(sql, now)
     }
 
-    /// A normalized statement, if its route can be kept.
+    /// A normalized statement, if its route can be cached.
     fn parse_normalized(&self, sql: &[u8], literals: usize) -> Option<PreparedStatement> {
         let parsed = squall_parser::parse_bytes(sql, &self.parse_options()).ok()?;
         let statement = PreparedStatement {
@@ -184,13 +208,14 @@ impl Session {
             options: self.parse_options(),
             places: OnceLock::new(),
             digest: OnceLock::new(),
+            may_hold_secrets: OnceLock::new(),
             counted: OnceLock::new(),
         };
         (parsed.rest.is_none() && may_have_route(&statement, literals)).then_some(statement)
     }
 }
 
-/// Counts that a route was kept; the full planner's plans are not.
+/// Counts that a route was cached; the full planner's plans are not.
 fn count_hit(process: &Process, route: &Route, plan_use: Option<&PlanUse>, now_micros: i64) {
     if matches!(route, Route::FullPlanner) {
         return;
@@ -201,7 +226,7 @@ fn count_hit(process: &Process, route: &Route, plan_use: Option<&PlanUse>, now_m
     }
 }
 
-/// Whether the route of a statement with so many literals can be kept.
+/// Whether the route of a statement with this many literals can be cached.
 fn may_have_route(statement: &PreparedStatement, literals: usize) -> bool {
     statement.placeholders as usize == literals
         && (matches!(*statement.statement, Statement::Query(_)) || point::is_point_change(&statement.statement))

@@ -1,15 +1,18 @@
 //! Small commands: KILL, SHUTDOWN, FLUSH, RESET, DO, PREPARE and EXECUTE, table maintenance.
 
+use crate::authorization::SecurityContext;
 use crate::authorization::accounts::check_may_end;
 use crate::authorization::grants::require_server;
 use crate::database::Shared;
 use crate::result::writer::ResultWriter;
 use crate::result::{Failure, Outcome, ResultSet};
 use crate::session::{Request, Session, StatementRun};
+use crate::stack::{CALLS_MAX, OnGrowingStack, check_stack};
 use crate::state::log::Logged;
 use squall_catalog::{Privileges, TableDef, TableEntry};
 use squall_definitions::execute::QualifiedName;
 use squall_definitions::locked::hold_table;
+use squall_functions::operators::coerce;
 use squall_instrumentation::process::count;
 use squall_logs::error_log::{Severity, error_log};
 use squall_logs::logs::OpenError;
@@ -28,6 +31,25 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+/// Ends a connection or its statement, if it is the session's own account's or privileges allow it. `own` is the session's number.
+pub(crate) fn end_session(security: &SecurityContext<'_>, own: u64, id: u64, connection: bool) -> SqlResult<()> {
+    let shared = security.shared;
+    let process = shared.processes.get(id).ok_or_else(|| SqlError::new(ErrorCode::NoSuchThread, &[&id]))?;
+    // What is limited to databases ends only itself.
+    let is_own = match security.access.is_limited() {
+        true => process.id == own,
+        false => process.user == security.client_user(),
+    };
+    if !is_own && !security.access.has_dynamic("CONNECTION_ADMIN") {
+        return Err(SqlError::new(ErrorCode::KillDenied, &[&id]));
+    }
+    if !is_own {
+        check_may_end(security, &process)?;
+    }
+    shared.kill(&process, connection);
+    Ok(())
+}
+
 /// Type and text of what a statement about tables says.
 type Note = (&'static str, String);
 
@@ -37,29 +59,19 @@ impl Session {
         let KillTarget::Id { id, query_id: false } = &kill.target else {
             return Err(SqlError::unsupported("KILL of a user or a statement's number"));
         };
-        let id = match self.evaluate(id, run.request.sql, run.request.parameters, &run.context).await?.0 {
-            Value::Int(id) if id >= 0 => id as u64,
+        let (value, sql_type) = self.evaluate(id, run.request.sql, run.request.parameters, &run.context).await?;
+        let id = match value {
             Value::UInt(id) => id,
-            other => {
-                let text = format!("{other:?}");
-                return Err(SqlError::new(ErrorCode::NoSuchThread, &[&text]));
-            }
+            // NULL and texts without digits are 0, which nobody has.
+            value => coerce::to_i64(&value, &sql_type, &run.context)?.unwrap_or_default() as u64,
         };
         self.kill_process(id, kill.kind == KillKind::Connection)?;
         Ok(Outcome::done())
     }
 
-    /// Ends a connection or its statement, if it is the session's own account's or privileges allow it.
+    /// See [`end_session`].
     pub(crate) fn kill_process(&mut self, id: u64, connection: bool) -> SqlResult<()> {
-        let process = self.shared.processes.get(id).ok_or_else(|| SqlError::new(ErrorCode::NoSuchThread, &[&id]))?;
-        if process.user != self.identity.info.user && !self.identity.access.has_dynamic("CONNECTION_ADMIN") {
-            return Err(SqlError::new(ErrorCode::KillDenied, &[&id]));
-        }
-        if process.user != self.identity.info.user {
-            check_may_end(&self.security(), &process)?;
-        }
-        self.shared.kill(&process, connection);
-        Ok(())
+        end_session(&self.security(), self.process.id, id, connection)
     }
 
     /// SHUTDOWN and COM_SHUTDOWN: the server stops as it does at SIGTERM, once this statement's client has its answer.
@@ -79,9 +91,10 @@ impl Session {
         Ok(())
     }
 
-    /// FLUSH STATUS: all sessions begin to count anew; what they have counted stays among the server's.
+    /// FLUSH STATUS: all sessions begin to count again; what they have counted stays among the server's.
     fn flush_status(&self) {
-        self.shared.processes.flush_status(now_micros());
+        let accounts = &self.shared.statistics.accounts;
+        self.shared.processes.flush_status(now_micros(), |process, counted| accounts.keep_status(process, counted));
         for process in self.shared.processes.all() {
             process.tables.retire(&self.shared.statistics.tables);
         }
@@ -110,14 +123,18 @@ impl Session {
                 FlushTarget::GeneralLogs => self.flush_logs(true, false, false)?,
                 FlushTarget::SlowLogs => self.flush_logs(false, true, false)?,
                 FlushTarget::ErrorLogs => self.flush_logs(false, false, true)?,
-                // Nothing is kept that these could renew: no copy of the grants, no host cache, no binary log, no cost tables.
-                FlushTarget::Privileges
-                | FlushTarget::BinaryLogs
+                // MySQL reads the accounts again, and with them begins to count. There is no copy of the grants to renew.
+                FlushTarget::Privileges => {
+                    self.shared.accounts.hourly_uses.reset();
+                    self.shared.accounts.failed_logins.reset();
+                }
+                FlushTarget::UserResources => self.shared.accounts.hourly_uses.reset(),
+                // Nothing is kept that these could renew: no host cache, no binary log, no cost tables.
+                FlushTarget::BinaryLogs
                 | FlushTarget::EngineLogs
                 | FlushTarget::RelayLogs { .. }
                 | FlushTarget::Hosts
-                | FlushTarget::OptimizerCosts
-                | FlushTarget::UserResources => {}
+                | FlushTarget::OptimizerCosts => {}
             }
         }
         Ok(Outcome::done())
@@ -134,27 +151,18 @@ impl Session {
     }
 
     /// RESET PERSIST; the others are about replication.
-    pub(crate) async fn run_reset(&mut self, reset: &Reset) -> SqlResult<Outcome> {
-        let (if_exists, variable) = match reset {
-            Reset::Persist { if_exists, variable } => (if_exists, variable),
-            // MariaDB's. There is none, so it is empty.
-            Reset::QueryCache => return Ok(Outcome::done()),
-            Reset::BinaryLogs { .. } => return Err(SqlError::new(ErrorCode::BinaryLogClosed, &[])),
-            Reset::Replica { .. } => return Err(SqlError::unsupported("RESET REPLICA (there is no replication)")),
-        };
-        let name = variable.as_ref().map(|variable| variable.name.to_ascii_lowercase());
-        let of = name.clone();
-        let reset = move |shared: &Shared| shared.globals.reset_persisted(&shared.store, of.as_deref());
-        let removed = self.blocking(reset).await?;
-        if let Some(name) = name
-            && !removed
-        {
-            let error = SqlError::new(ErrorCode::PersistedVariableDoesNotExist, &[&name]);
-            if !*if_exists {
-                return Err(error);
+    pub(crate) async fn run_reset(&mut self, reset: &Reset, run: &StatementRun<'_>) -> SqlResult<Outcome> {
+        match reset {
+            Reset::Persist { if_exists, variable } => {
+                let name = variable.as_ref().map(|variable| variable.name.to_ascii_lowercase());
+                self.reset_persisted(name, *if_exists, run.request.sql).await
             }
+            Reset::PersistVersion { version } => self.reset_to_version(*version, run.request.sql).await,
+            // MariaDB's. There is none, so it is empty.
+            Reset::QueryCache => Ok(Outcome::done()),
+            Reset::BinaryLogs { .. } => Err(SqlError::new(ErrorCode::BinaryLogClosed, &[])),
+            Reset::Replica { .. } => Err(SqlError::unsupported("RESET REPLICA (there is no replication)")),
         }
-        Ok(Outcome::done())
     }
 
     /// DO: values are computed and forgotten.
@@ -259,11 +267,17 @@ impl Session {
         for expr in using {
             parameters.push(self.evaluate(expr, &prepared.sql, &[], &run.context).await?.0);
         }
+        if self.nesting.prepared_depth == CALLS_MAX {
+            return Err(SqlError::new(ErrorCode::StackOverrun, &[]).into());
+        }
+        check_stack()?;
+        self.nesting.prepared_depth += 1;
         let locals = self.locals.take();
         self.prepared.begin_running(&prepared);
-        let outcome = self.execute_in_place(prepared, &parameters, run, writer).await;
+        let outcome = OnGrowingStack(Box::pin(self.execute_in_place(prepared, &parameters, run, writer))).await;
         self.prepared.end_running();
         self.locals = locals;
+        self.nesting.prepared_depth -= 1;
         outcome
     }
 
@@ -276,6 +290,7 @@ impl Session {
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
         let request = Request::of_prepared(&prepared, parameters);
+        self.count_executed(request.statement)?;
         self.log_inner("Execute", Logged { sql: &prepared.sql, executed: Some((prepared.places(), parameters)) });
         self.dispatch_inner(request, run, writer).await
     }
@@ -371,7 +386,7 @@ impl Session {
         let wait = LockWait::Timeout(Duration::from_secs(self.settings.table_lock_wait_seconds));
         let context = context.clone();
         let name = name.clone();
-        self.blocking(move |shared| {
+        self.waiting(move |shared| {
             let check = || context.kill.check();
             // Its definition stays as it is meanwhile.
             let table = match &temporary {

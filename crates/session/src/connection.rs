@@ -1,6 +1,8 @@
 //! The requests of a front end to a session.
 
-use crate::api::{Connection, PreparedInfo, TextRequest};
+use crate::api::{
+    Connection, FollowedTable, OnChanges, PreparedInfo, RoutineDescription, TableDescription, TextRequest,
+};
 use crate::plans::long_statement::{ParsedStatement, Text};
 use crate::plans::prepared::{PreparedStatement, StatementTree};
 use crate::plans::shared_cache::{self, Described, PlanUse};
@@ -18,6 +20,7 @@ use squall_parser::ast::{Statement, StatementKind};
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
@@ -83,9 +86,12 @@ impl Session {
         }
         let (statement, needs) = self.parse_and_describe(sql).await?;
         count(&self.process.status.plan_misses);
-        if shares && statement.placeholders == 0 && matches!(*statement.statement, Statement::Query(_)) {
-            // The first execution keeps its plan: whoever prepares a query runs it again.
-            let _met = shared.plans.met_before(&statement.sql, &settings);
+        if shares && matches!(*statement.statement, Statement::Query(_)) {
+            // The first execution keeps its plan: a prepared query is expected to run again.
+            let _met = match statement.placeholders {
+                0 => shared.plans.met_before(&statement.sql, &settings),
+                _ => shared.plans.planned_before(&statement.sql, &settings),
+            };
         }
         let needs = needs.filter(|_| shares);
         let entry = needs.and_then(|needs| {
@@ -135,6 +141,7 @@ impl Session {
             options: self.parse_options(),
             places: OnceLock::new(),
             digest: OnceLock::new(),
+            may_hold_secrets: OnceLock::new(),
             counted: OnceLock::new(),
         };
         Ok((statement, needs))
@@ -155,7 +162,7 @@ impl Session {
             writer.error(&error);
             return writer.flush().await;
         };
-        self.begin_command("Execute", &prepared.sql);
+        self.begin_execution(&prepared);
         self.prepared.set_cursor(id, None);
         // With a cursor it has not been tried.
         let route = match unanswered.0 {
@@ -323,8 +330,39 @@ impl Connection for Session {
         Box::pin(measured(self.instruments().work_meter(), self.run_text_request(text, writer)))
     }
 
+    fn memory(&self) -> Arc<SessionMemory> {
+        self.process.memory.clone()
+    }
+
+    fn describe_table(&mut self, database: &str, table: &str) -> Result<TableDescription, SqlError> {
+        self.table_description(database, table)
+    }
+
+    fn follow_table(
+        &mut self,
+        database: &str,
+        table: &str,
+        from: Option<u64>,
+        on_changes: OnChanges,
+    ) -> Result<Option<FollowedTable>, SqlError> {
+        self.followed_table(database, table, from, on_changes)
+    }
+
+    fn describe_routine(
+        &mut self,
+        database: &str,
+        name: &str,
+        is_function: bool,
+    ) -> Result<RoutineDescription, SqlError> {
+        self.routine_description(database, name, is_function)
+    }
+
     fn set_read_only(&mut self) {
         self.nesting.is_within_read_only = true;
+    }
+
+    fn limit_to_databases(&mut self, databases: BTreeSet<String>) {
+        self.limit_grants(databases);
     }
 
     fn has_privilege(&self, name: &str) -> bool {
@@ -352,7 +390,7 @@ impl Connection for Session {
             let text = self.read_client_text(sql).await?;
             let sql = &text.utf8[..];
             self.command.start_micros = now_micros();
-            self.begin_command("Prepare", sql);
+            self.begin_unasked("Prepare", sql);
             let prepared = self.prepare_text(sql).await;
             self.process.begin("Sleep", "", now_micros());
             match prepared {

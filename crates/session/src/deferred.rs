@@ -2,14 +2,15 @@
 
 use crate::plans::{AtOnce, Unanswered};
 use crate::result::writer::ResultWriter;
-use crate::session::Session;
+use crate::session::{Session, SessionState};
 use crate::state::commit_target::BeforePool;
 pub use crate::state::commit_target::CommitTarget;
-use squall_parser::ast::Statement;
+use squall_instrumentation::process::SessionStatus;
+use squall_parser::ast::{Statement, StatementKind};
 use squall_row_store::Transaction;
 use squall_types::SqlResult;
 use std::pin::pin;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 
 /// The result of a statement that was expected to be brief.
@@ -66,11 +67,16 @@ impl Session {
             return Brief::Unknown;
         }
         let target = CommitTarget::caller(false).with_before_pool(BeforePool::GiveUp);
+        let process = self.process.clone();
+        let before = Counts::of(&process.status, &unanswered);
         let run = self.run_with_target(sql, unanswered, target, writer);
         // The holder of what it waits for, a lock of a row or of a table, may be the one that runs it.
         match pin!(run).poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready((transaction, _client_gone)) => Brief::Answered(transaction),
-            Poll::Pending => Brief::GivenUp,
+            Poll::Pending => {
+                before.restore(&process.status);
+                Brief::GivenUp
+            }
         }
     }
 
@@ -92,7 +98,9 @@ impl Session {
         let target = self.command.target.take();
         (target.and_then(|target| target.take()), ran)
     }
+}
 
+impl SessionState {
     /// A statement of a worker begins: notes whether it leaves anything in the session but what rewinding takes back.
     pub(crate) fn note_state_left(&mut self, statement: &Statement, text: &[u8]) {
         let reads_or_changes_rows = matches!(
@@ -100,6 +108,34 @@ impl Session {
             Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
         );
         self.command.leaves_state |= !reads_or_changes_rows || may_set_variables(text);
+    }
+}
+
+/// The counters of a session that the beginning of a statement changes.
+struct Counts {
+    questions: u64,
+    queries: u64,
+    of_kind: Option<(StatementKind, u64)>,
+}
+
+impl Counts {
+    fn of(status: &SessionStatus, unanswered: &Unanswered) -> Counts {
+        let statement = unanswered.0.as_ref().and_then(|found| found.statement.as_ref());
+        let kind = statement.map(|prepared| prepared.statement.traits().kind);
+        Counts {
+            questions: status.questions.load(Ordering::Relaxed),
+            queries: status.queries.load(Ordering::Relaxed),
+            of_kind: kind.map(|kind| (kind, status.statements.of(kind))),
+        }
+    }
+
+    /// The statement was given up: who runs it counts it.
+    fn restore(&self, status: &SessionStatus) {
+        status.questions.store(self.questions, Ordering::Relaxed);
+        status.queries.store(self.queries, Ordering::Relaxed);
+        if let Some((kind, count)) = self.of_kind {
+            status.statements.set(kind, count);
+        }
     }
 }
 

@@ -54,6 +54,7 @@ impl Session {
             true => Some(self.definition_pass().await?),
             false => None,
         };
+        self.wait_for_write_locks(run).await?;
         let authorized = self.authorize_statement(run)?;
         self.choose(run).run(self, authorized, writer).await
     }
@@ -115,7 +116,7 @@ impl Session {
             Statement::CacheIndex { tables, cache } => Ok(cache_index(&self.security(), tables, cache)?),
             Statement::LoadIndex { tables } => Ok(load_index(&self.security(), tables)?),
             Statement::Flush(flush) => Ok(self.run_flush(flush).await?),
-            Statement::Reset(reset) => Ok(Box::pin(self.run_reset(reset)).await?),
+            Statement::Reset(reset) => Ok(Box::pin(self.run_reset(reset, run)).await?),
             Statement::TableMaintenance(maintenance) => Ok(self.maintain_tables(maintenance, &run.context).await?),
             Statement::CreateUser(_)
             | Statement::DropUser(_)
@@ -127,7 +128,7 @@ impl Session {
             statement if is_definition(statement) => {
                 let outcome = self.run_definition(run).await;
                 // TEMPORARY tables come and go without a new catalog.
-                self.settings_version += 1;
+                self.settings_version.renew();
                 outcome
             }
             statement if is_server_definition(statement) => Ok(Box::pin(self.run_server_definition(statement)).await?),
@@ -244,7 +245,7 @@ fn needs_on_objects(security: &SecurityContext<'_>, statement: &Statement) -> Sq
         Statement::Insert(insert) => needs_of_insert(security, insert),
         Statement::Update(update) => needs_of_update(security, update),
         Statement::Delete(delete) => needs_of_delete(security, delete),
-        // The columns are asked for where it is bound: the file may be what has their names. Nobody is asked for a file in vain.
+        // The columns are asked for where it is bound: the file may be what has their names. No client is asked for a file in vain.
         Statement::LoadData(load) => Ok(name_need(security, &load.table, Privileges::INSERT)?.into_iter().collect()),
         Statement::Call(call) => needs_of_call(security, call),
         Statement::Handler(handler) => needs_of_handler(security, handler),

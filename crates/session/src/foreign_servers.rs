@@ -35,10 +35,10 @@ impl Session {
         set_options(&mut server, &create.options)?;
         self.blocking(move |shared| {
             let _alone = shared.ddl.lock();
-            if foreign_servers::find(&shared.store, &server.name)?.is_some() {
+            if foreign_servers::find(&*shared.store, &server.name)?.is_some() {
                 return Err(SqlError::new(ErrorCode::ForeignServerExists, &[&server.name]));
             }
-            foreign_servers::put(&shared.store, &server)
+            foreign_servers::put(&*shared.store, &server)
         })
         .await
         .map(|()| one_row())
@@ -52,9 +52,9 @@ impl Session {
         let (name, options) = (cut(name, CHARACTERS_MAX), options.to_vec());
         self.blocking(move |shared| {
             let _alone = shared.ddl.lock();
-            let mut server = foreign_servers::find(&shared.store, &name)?.ok_or_else(|| no_server(&name))?;
+            let mut server = foreign_servers::find(&*shared.store, &name)?.ok_or_else(|| no_server(&name))?;
             set_options(&mut server, &options)?;
-            foreign_servers::put(&shared.store, &server)
+            foreign_servers::put(&*shared.store, &server)
         })
         .await
         .map(|()| one_row())
@@ -68,8 +68,8 @@ impl Session {
         let name = cut(name, CHARACTERS_MAX);
         self.blocking(move |shared| {
             let _alone = shared.ddl.lock();
-            match foreign_servers::find(&shared.store, &name)? {
-                Some(_) => foreign_servers::remove(&shared.store, &name),
+            match foreign_servers::find(&*shared.store, &name)? {
+                Some(_) => foreign_servers::remove(&*shared.store, &name),
                 None if if_exists => Ok(()),
                 None => Err(no_server(&name)),
             }

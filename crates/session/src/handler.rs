@@ -5,7 +5,7 @@ use crate::query::SessionTables;
 use crate::result::column_meta::columns;
 use crate::result::writer::ResultWriter;
 use crate::result::{Failure, Outcome};
-use crate::session::{Session, StatementRun};
+use crate::session::{Session, SessionState, StatementRun};
 use crate::state::open_handler::OpenHandler;
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{Authorized, TableDef, TableEntry};
@@ -81,12 +81,6 @@ impl Session {
         }
     }
 
-    /// The place of what HANDLER has opened by a name (1109).
-    fn handler_called(&self, alias: &Ident) -> SqlResult<usize> {
-        let found = self.handlers.iter().position(|open| eq_ignore_case(&open.alias, alias));
-        found.ok_or_else(|| SqlError::new(ErrorCode::UnknownTable, &[&alias.as_str(), &"HANDLER"]))
-    }
-
     async fn read_handler(
         &mut self,
         alias: &Ident,
@@ -145,7 +139,7 @@ impl Session {
         let (context, catalog) = (run.context.clone(), self.shared.catalog.load());
         let (parameters, position) = (run.request.parameters.to_vec(), self.handlers[at].position.clone());
         self.blocking(move |shared| {
-            let env = StatementEnv::new(context, catalog, (*shared.store).clone(), None);
+            let env = StatementEnv::new(context, catalog, shared.store.clone(), None);
             HandlerRead::run((*plan).as_ref(), (&env, &view), &parameters, position.as_ref())
         })
         .await
@@ -192,6 +186,14 @@ impl Session {
             }
         }
         Ok(())
+    }
+}
+
+impl SessionState {
+    /// The place of what HANDLER has opened by a name (1109).
+    fn handler_called(&self, alias: &Ident) -> SqlResult<usize> {
+        let found = self.handlers.iter().position(|open| eq_ignore_case(&open.alias, alias));
+        found.ok_or_else(|| SqlError::new(ErrorCode::UnknownTable, &[&alias.as_str(), &"HANDLER"]))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! With all logs off, a statement costs one relaxed load ([`Logs::active`](squall_logs::Logs::active)) and nothing else.
 
-use crate::session::{Ended, Session};
+use crate::session::{Ended, Session, SessionState};
 use crate::state::log::{BUFFER_BYTES_KEPT, Logged};
 use squall_instrumentation::process::count;
 use squall_logs::{Active, Client, Entry, LogSettings, Work};
@@ -13,24 +13,6 @@ use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::atomic::Ordering;
 
 impl Session {
-    /// Takes down the text of a statement that begins.
-    fn take_text(&mut self, logged: Logged<'_>, settings: &LogSettings) {
-        let options = self.parse_options();
-        let (bytes_max, raw) = (settings.entry_bytes_max, settings.raw);
-        let log = &mut self.log;
-        log.query_id += 1;
-        log.text.clear();
-        log.text.shrink_to(BUFFER_BYTES_KEPT);
-        match logged.executed {
-            Some((places, values)) => {
-                log.buffer.clear();
-                squall_logs::text::push_executed(&mut log.buffer, logged.sql, places, values, bytes_max);
-                squall_logs::text::push_statement(&mut log.text, &log.buffer, &options, bytes_max, raw);
-            }
-            None => squall_logs::text::push_statement(&mut log.text, logged.sql, &options, bytes_max, raw),
-        }
-    }
-
     /// Hands an entry with the text that was taken down to `write`.
     fn with_entry<T>(
         &mut self,
@@ -100,16 +82,6 @@ impl Session {
         }
     }
 
-    /// With `audit_log_strict` and a log that cannot be written, an account must still be able to change that.
-    fn may_mend_logs(&self, statement: &Statement) -> bool {
-        let mends = match statement {
-            Statement::Set(set) => matches!(set, Set::Items(_)),
-            Statement::Flush(flush) => flush.targets.iter().all(|target| matches!(target, FlushTarget::Logs)),
-            _ => false,
-        };
-        mends && self.identity.access.has_dynamic("SYSTEM_VARIABLES_ADMIN")
-    }
-
     /// A statement has ended: the slow log and the query log, and its outcome for the audit log.
     pub(crate) fn log_end(&mut self, ended: &Ended<'_>, now: i64, lock_micros: u64) {
         let active = ended.begun.logs;
@@ -135,29 +107,13 @@ impl Session {
             return false;
         }
         let long = self.settings.long_query_micros;
-        let start = self.process.since_micros.load(Ordering::Relaxed);
         let counts = &ended.answered.counts;
         // With 0 every statement is meant, also one that takes no whole microsecond.
         long == 0
-            || u64::try_from(now - start).unwrap_or(0) > long
+            || u64::try_from(now - ended.begun.start_micros).unwrap_or(0) > long
             || (ended.begun.logs.slow()
                 && counts.select_scan + counts.select_full_join > 0
                 && Values(&self.shared.globals.load_values()).on(ids::LOG_QUERIES_NOT_USING_INDEXES))
-    }
-
-    /// The record of the statement that has just ended.
-    pub(crate) fn work(&self) -> Work {
-        Work {
-            rows_sent: if self.previous.row_count == -1 && self.diagnostics.errors() == 0 {
-                self.previous.found_rows
-            } else {
-                0
-            },
-            rows_affected: u64::try_from(self.previous.row_count).unwrap_or(0),
-            warnings: self.diagnostics.total(),
-            last_insert_id: self.previous.last_insert_id,
-            ..Default::default()
-        }
     }
 
     fn write_end(&mut self, ended: &Ended<'_>, slow: bool, now: i64, work: Work) {
@@ -167,7 +123,7 @@ impl Session {
         if !slow && !active.query() && !active.audit() {
             return;
         }
-        let times = (self.process.since_micros.load(Ordering::Relaxed), now);
+        let times = (ended.begun.start_micros, now);
         self.with_entry(command, times, Some(work), |session, entry, buffer| {
             let logs = &session.shared.logs;
             if slow {
@@ -250,6 +206,51 @@ impl Session {
             self.default_database().map(|name| &**name).unwrap_or("")
         );
         self.log_command(if self.identity.info.changes_user { "Change user" } else { "Connect" }, text.as_bytes());
+    }
+}
+
+impl SessionState {
+    /// Takes down the text of a statement that begins.
+    fn take_text(&mut self, logged: Logged<'_>, settings: &LogSettings) {
+        let options = self.parse_options();
+        let (bytes_max, raw) = (settings.entry_bytes_max, settings.raw);
+        let log = &mut self.log;
+        log.query_id += 1;
+        log.text.clear();
+        log.text.shrink_to(BUFFER_BYTES_KEPT);
+        match logged.executed {
+            Some((places, values)) => {
+                log.buffer.clear();
+                squall_logs::text::push_executed(&mut log.buffer, logged.sql, places, values, bytes_max);
+                squall_logs::text::push_statement(&mut log.text, &log.buffer, &options, bytes_max, raw);
+            }
+            None => squall_logs::text::push_statement(&mut log.text, logged.sql, &options, bytes_max, raw),
+        }
+    }
+
+    /// With `audit_log_strict` and a log that cannot be written, an account must still be able to change that.
+    fn may_mend_logs(&self, statement: &Statement) -> bool {
+        let mends = match statement {
+            Statement::Set(set) => matches!(set, Set::Items(_)),
+            Statement::Flush(flush) => flush.targets.iter().all(|target| matches!(target, FlushTarget::Logs)),
+            _ => false,
+        };
+        mends && self.identity.access.has_dynamic("SYSTEM_VARIABLES_ADMIN")
+    }
+
+    /// The record of the statement that has just ended.
+    pub(crate) fn work(&self) -> Work {
+        Work {
+            rows_sent: if self.previous.row_count == -1 && self.diagnostics.errors() == 0 {
+                self.previous.found_rows
+            } else {
+                0
+            },
+            rows_affected: u64::try_from(self.previous.row_count).unwrap_or(0),
+            warnings: self.diagnostics.total(),
+            last_insert_id: self.previous.last_insert_id,
+            ..Default::default()
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::plans::shared_cache::SharedPlanCache;
 use crate::plans::trigger_cache::TriggerCache;
 use crate::result::writer::ConnectionInfo;
 use crate::session::Session;
+use crate::state::first_settings::FirstSettingsCache;
 use parking_lot::Mutex;
 use squall_catalog::{Catalog, CatalogCell, TableDef, TableEntry, TableId};
 use squall_column_store::ColumnCache;
@@ -15,18 +16,20 @@ use squall_column_tables::ColumnTables;
 use squall_definitions::edit::insert_database;
 use squall_executor::runtime::{QueryRuntime, RuntimeOptions};
 use squall_instrumentation::Statistics;
-use squall_instrumentation::process::ProcessList;
 use squall_jobs::JobSystem;
 use squall_logs::Logs;
 use squall_logs::error_log::{Severity, error_log};
 use squall_planner::dml::RulesCache;
 use squall_registry::Registry;
 use squall_row_store::{
-    Branches, DdlChanges, DirectoryLock, EngineWork, LogContents, RowStore, StoreOptions, TableEngine, WorkFailed,
+    Branches, DdlChanges, DirectoryLock, EngineWork, LogContents, RowStore, StoreOptions, SystemChange, SystemRecords,
+    TableEngine, WorkFailed,
 };
 use squall_server_state::accounts::AccountStore;
 use squall_server_state::globals::GlobalVariables;
 use squall_server_state::log_settings::default_file;
+use squall_server_state::memory_limit::query_memory_limit;
+use squall_server_state::thread_limit::waiting_threads_max;
 use squall_server_state::variables::{Values, ids};
 use squall_server_state::{AllocatedMemory, ServerState, now_micros};
 use squall_system_tables::{Server, virtual_database, virtual_databases};
@@ -72,10 +75,11 @@ fn watcher(shared: Weak<Shared>) -> impl Fn(u64) {
 }
 
 /// Everything that the core and the modules declare.
-fn declared(mut registry: Registry, modules: &[Arc<dyn Module>]) -> (Registry, Procedures) {
+pub(crate) fn declared(mut registry: Registry, modules: &[Arc<dyn Module>]) -> (Registry, Procedures) {
     squall_functions::register_all(&mut registry);
     let mut procedures = Procedures::default();
     for module in modules {
+        registry.variables.begin_module(module.name());
         module.declare(&mut registry);
         module.procedures().into_iter().for_each(|procedure| procedures.add(procedure));
     }
@@ -118,28 +122,27 @@ impl Database {
         let column_cache = Arc::new(ColumnCache::new(0));
         let engines = storage_engines(&directory, &column_cache, &modules);
         let (store, branches) = open_store(&directory, store_options(options.keep_freed_memory), engines)?;
-        let globals = Arc::new(GlobalVariables::load(&registry.variables, &store)?);
+        let globals = Arc::new(GlobalVariables::load(&registry.variables, &*store, store.engines())?);
         for (name, value) in options.startup_variables {
             globals.set_startup(&registry.variables, &name, value)?;
         }
-        set_directory_variables(&globals, &registry, &directory, &store)?;
+        set_directory_variables(&globals, &registry, &directory, &*store)?;
         let own: Vec<&str> = modules.iter().flat_map(|module| module.databases()).copied().collect();
         bootstrap_catalog(&store, &own)?;
         let module_databases = own.iter().map(|name| name.to_string()).collect();
         let catalog = Arc::new(CatalogCell::new(store.load_catalog()));
-        let accounts = AccountStore::load(&store)?;
-        accounts.bootstrap(&store, options.root_password.as_deref(), options.root_from_anywhere, now_micros())?;
-        let jobs = JobSystem::open(&store, &catalog.load(), {
+        let accounts = AccountStore::load(&*store)?;
+        accounts.bootstrap(&*store, options.root_password.as_deref(), options.root_from_anywhere, now_micros())?;
+        let jobs = JobSystem::open(store.clone(), store.clone(), &catalog.load(), {
             let globals = globals.clone();
             move || globals.durability()
         })?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let runtime = open_runtime(&globals, &directory, threads)?;
         let engine_work = start_engines(&store, threads)?;
-        let processes = Arc::new(ProcessList::default());
         let plans = SharedPlanCache::new(Values(&globals.load_values()).number(ids::PLAN_CACHE_SIZE));
         let listeners = Listeners::new(modules.iter().flat_map(|module| module.listeners()).collect());
-        let events = EventScheduler::new(&store);
+        let events = EventScheduler::new(Arc::<RowStore>::downgrade(&store));
         let shared = Arc::new_cyclic(|weak: &Weak<Shared>| {
             register_tables(&mut registry, weak.clone());
             modules.iter().for_each(|module| module.declare_derived(&mut registry));
@@ -152,7 +155,7 @@ impl Database {
                 registry: Arc::new(registry),
                 globals,
                 jobs,
-                processes,
+                processes: Arc::default(),
                 statistics: Statistics::default(),
                 allocated_memory: options.allocated_memory,
                 runtime: Arc::new(runtime),
@@ -165,6 +168,7 @@ impl Database {
                 started: Instant::now(),
                 started_micros: now_micros(),
                 user_locks: Arc::default(),
+                definition_times: Default::default(),
                 prepared_count: Default::default(),
             };
             Shared {
@@ -173,24 +177,31 @@ impl Database {
                 state,
                 procedures,
                 modules,
+                processor_sampler: Arc::default(),
                 listeners,
                 events,
                 backup_turn: Arc::default(),
                 shutdown: options.shutdown,
                 plans,
+                first_settings: FirstSettingsCache::default(),
                 routines: RoutineCache::default(),
                 triggers: TriggerCache::default(),
+                write_locked: Arc::default(),
                 _lock: lock,
             }
         });
         shared.apply_variables();
         let database = Database(shared);
-        for module in &database.0.modules {
-            module.start(&database)?;
-        }
-        let events_run = Values(&database.0.globals.load_values()).text(ids::EVENT_SCHEDULER) == "ON";
-        database.0.start_events(events_run)?;
+        database.start_background()?;
         Ok(database)
+    }
+
+    /// Begins the background work of modules, and events.
+    fn start_background(&self) -> SqlResult<()> {
+        for module in &self.0.modules {
+            module.start(self)?;
+        }
+        self.0.start_events(Values(&self.0.globals.load_values()).text(ids::EVENT_SCHEDULER) == "ON")
     }
 
     /// A session for this process itself: `root`, with every privilege.
@@ -232,7 +243,7 @@ fn register_tables(registry: &mut Registry, server: Weak<dyn Server>) {
 }
 
 /// The storage engines beside that of rows: that of column tables, and those of modules.
-fn storage_engines(
+pub(crate) fn storage_engines(
     directory: &Path,
     column_cache: &Arc<ColumnCache>,
     modules: &[Arc<dyn Module>],
@@ -251,26 +262,11 @@ fn start_engines(store: &Arc<RowStore>, threads: usize) -> SqlResult<EngineWork>
     store.start_engines(threads, &failed)
 }
 
-fn query_memory(globals: &GlobalVariables) -> usize {
-    match Values(&globals.load_values()).number(ids::QUERY_MEMORY_LIMIT) {
-        0 => machine_memory().map_or(1 << 30, |bytes| bytes / 4 * 3),
-        bytes => usize::try_from(bytes).unwrap_or(usize::MAX),
-    }
-}
-
-/// Memory of the machine in bytes, where the system tells.
-pub fn machine_memory() -> Option<usize> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
-    let kilobytes: usize = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kilobytes << 10)
-}
-
 fn set_directory_variables(
     globals: &GlobalVariables,
     registry: &Registry,
     directory: &Path,
-    store: &RowStore,
+    store: &dyn SystemRecords,
 ) -> SqlResult<()> {
     let path = directory.canonicalize().unwrap_or_else(|_| directory.to_path_buf());
     let set = |name: &str, value: String| globals.set_startup(&registry.variables, name, Value::String(value));
@@ -295,15 +291,16 @@ fn set_directory_variables(
 /// Where queries run.
 fn open_runtime(globals: &GlobalVariables, directory: &Path, threads: usize) -> SqlResult<QueryRuntime> {
     QueryRuntime::open(&RuntimeOptions {
-        memory_bytes_max: query_memory(globals),
+        memory_bytes_max: query_memory_limit(globals),
         spill_directory: directory.join(TEMPORARY_FOLDER),
         spill_bytes_max: 1 << 40,
         threads,
+        waiting_threads_max: waiting_threads_max(globals),
     })
 }
 
 /// The identity of the directory, made at its first start.
-fn server_uuid(store: &RowStore) -> SqlResult<String> {
+fn server_uuid(store: &dyn SystemRecords) -> SqlResult<String> {
     if let Some(bytes) = store.system_get("server", b"uuid")? {
         return Ok(String::from_utf8_lossy(&bytes).into_owned());
     }
@@ -312,7 +309,7 @@ fn server_uuid(store: &RowStore) -> SqlResult<String> {
     bytes[8] = bytes[8] & 0x3f | 0x80;
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let uuid = format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]);
-    store.commit_system(&[squall_row_store::SystemChange {
+    store.commit_system(&[SystemChange {
         space: "server",
         key: b"uuid".to_vec(),
         value: Some(uuid.clone().into_bytes()),

@@ -5,29 +5,39 @@ mod cached;
 pub(crate) mod change;
 mod change_env;
 mod explain;
+mod file_format;
 mod filling;
+mod for_kinds;
+mod found_columns;
 mod into;
 mod meta;
 mod new_file;
 mod outfile;
 mod resolver;
+mod rows_table;
+mod select_all;
+mod server_file;
 mod short_routes;
 mod view;
 mod virtual_change;
 
 pub(crate) use change_env::ChangeEnv;
+pub(crate) use file_format::Format;
 pub(crate) use filling::{Filling, later_values};
-pub(crate) use into::{Format, server_file};
-pub(crate) use meta::select_all;
-pub(crate) use resolver::{RowsTable, SessionTables};
+pub(crate) use resolver::SessionTables;
+pub(crate) use rows_table::RowsTable;
+pub(crate) use select_all::select_all;
+pub(crate) use server_file::server_file;
 pub(crate) use view::column_of_output;
 
-use crate::inner_session::tables_of_query;
-use crate::plans::CachedQuery;
+use self::cached::CachePlace;
+use self::for_kinds::PlannedForKinds;
+use crate::plans::cached_query::CachedQuery;
 use crate::result::column_meta::columns;
 use crate::result::writer::ResultWriter;
 use crate::result::{Failure, Outcome, ResultSet};
-use crate::session::{Bindable, Session, StatementRun};
+use crate::session::{Bindable, Session, SessionState, StatementRun};
+use crate::statement_programs::tables_of_query;
 use datafusion::catalog::TableProvider;
 use datafusion::physical_plan::ExecutionPlan;
 use squall_accounting::GrowingCharge;
@@ -40,9 +50,9 @@ use squall_functions::arrow_map::value_at;
 use squall_functions::expr::EmptyRow;
 use squall_instrumentation::stages;
 use squall_parser::ast::{self, Expr, Query, QueryBody, Select, SelectExpr, SelectItem};
-use squall_planner::{Binder, BoundQuery};
+use squall_planner::{Binder, BoundQuery, KeptParameters};
 use squall_statement_context::StatementContext;
-use squall_types::{SqlError, SqlResult, SqlType, Value};
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
 /// Rows of a batch that are written between looks at the writer's buffer.
@@ -72,6 +82,11 @@ impl Session {
         {
             return Ok(outcome);
         }
+        if let Some(place) = &place
+            && let Some(for_kinds) = self.plan_for_kinds(place, query, run, &catalog).await?
+        {
+            return self.run_for_kinds(for_kinds, place, writer).await;
+        }
         let noted = run.context.diagnostics.count();
         // With `sql_select_limit` it is not the query that was sent.
         let bound = match self.settings.select_limit {
@@ -84,28 +99,47 @@ impl Session {
         }
         let planned = self.plan_query(bound.as_ref(), &run.context, catalog).await?;
         let is_silent = run.context.diagnostics.count() == noted;
-        let place = place.filter(|place| is_silent && place.keeps(&bound));
-        let reusable = place.and_then(|place| Some((place, planned.reusable(&bound)?)));
-        let mut running = self.run_planned(planned);
-        self.instruments().stage(stages::EXECUTING);
-        let result = self.send_rows(&bound, &mut running, writer).await;
-        let ended = self.end_query(running).await;
-        let outcome = result?;
-        ended?;
-        if let Some((place, plan)) = reusable {
-            self.keep_plan(&place, CachedQuery::new(bound.into_inner(), plan));
+        let key = place.as_ref().filter(|_| is_silent).and_then(|place| Some((place, place.key_of_literals(&bound)?)));
+        let reusable = key.and_then(|(place, key)| Some((place, key, planned.reusable(&bound)?)));
+        let outcome = self.run_to_end(&bound, planned, writer).await?;
+        if let Some((place, key, plan)) = reusable {
+            self.keep_plan(place, key, CachedQuery::new(bound.into_inner(), plan));
         }
         Ok(outcome)
     }
 
-    /// `sql_select_limit` for a query without a LIMIT.
-    fn with_select_limit(&self, query: &Query) -> Option<Query> {
-        if self.settings.select_limit == u64::MAX || query.limit.is_some() {
-            return None;
+    /// Runs a query whose plan has parameters, and keeps the plan.
+    async fn run_for_kinds(
+        &mut self,
+        for_kinds: PlannedForKinds,
+        place: &CachePlace,
+        writer: &mut dyn ResultWriter,
+    ) -> Result<Outcome, Failure> {
+        let PlannedForKinds { bound, planned, constants, known } = for_kinds;
+        let reusable = planned.reusable(&bound);
+        known.attempts.end(reusable.is_some());
+        bound.slot.start();
+        let outcome = self.run_to_end(&bound, planned, writer).await?;
+        if let (Some(plan), Some(with_parameters)) = (reusable, &place.with_parameters) {
+            self.keep_plan(place, with_parameters.key(&constants), CachedQuery::new(bound.into_inner(), plan));
         }
-        let digits = self.settings.select_limit.to_string();
-        let count = Some(Expr::Literal(ast::Literal::Integer(digits.into())));
-        Some(Query { limit: Some(ast::Limit { count, offset: None, with_ties: false }), ..query.clone() })
+        Ok(outcome)
+    }
+
+    /// Runs a planned query, and sends its rows.
+    async fn run_to_end(
+        &mut self,
+        bound: &BoundQuery,
+        planned: PlannedQuery,
+        writer: &mut dyn ResultWriter,
+    ) -> Result<Outcome, Failure> {
+        let mut running = self.run_planned(planned);
+        self.instruments().stage(stages::EXECUTING);
+        let result = self.send_rows(bound, &mut running, writer).await;
+        let ended = self.end_query(running).await;
+        let outcome = result?;
+        ended?;
+        Ok(outcome)
     }
 
     /// Binds the query that a request is, where a long statement belongs.
@@ -155,8 +189,9 @@ impl Session {
             tables,
             params: parameters,
             text,
-            keeps_parameters: false,
+            kept_parameters: KeptParameters::None,
             insert_values: None,
+            source_subqueries: &[],
             row_keys_of_views: false,
             change_locks: Default::default(),
         }
@@ -205,6 +240,10 @@ impl Session {
         catalog: Arc<Catalog>,
     ) -> SqlResult<(Arc<StatementEnv>, Option<Lent>)> {
         let locks = bound.locks();
+        // Others would wait for what must change nothing.
+        if locks && self.nesting.is_within_read_only {
+            return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]));
+        }
         let calls = context.programs.are_called();
         if locks || calls {
             self.begin_statement_transaction();
@@ -212,6 +251,9 @@ impl Session {
         if calls {
             self.transaction.make_undoable();
             self.open_programs(context, tables_of_query(bound))?;
+        }
+        if locks && let Some(transaction) = self.transaction.current() {
+            transaction.lock_searched();
         }
         let view = match self.transaction.current() {
             // Locked rows are the newest: a transaction that has read nothing else has no snapshot yet that they could be newer than.
@@ -221,7 +263,7 @@ impl Session {
             Some(transaction) if locks || calls => transaction.read_view(),
             _ => self.view(),
         };
-        let store = (*self.shared.store).clone();
+        let store = self.shared.store.clone();
         let mut env = StatementEnv::new(context.clone(), catalog, store, Some(view)).with_slot(bound.slot.clone());
         let mut lent = None;
         if (locks || calls)
@@ -231,6 +273,7 @@ impl Session {
             shared.lend_to_programs(context);
             env.transaction = Some(shared.clone());
             lent = Some((shared, back));
+            self.lend_state(context);
         }
         Ok((Arc::new(env), lent))
     }
@@ -246,11 +289,12 @@ impl Session {
     }
 
     async fn take_back(&mut self, lent: Option<Lent>, context: &StatementContext) -> SqlResult<()> {
-        if let Some((shared, lent)) = lent {
-            drop(shared);
-            self.transaction.put_back(lent.returned().await?);
-        }
-        self.close_programs(context);
+        let Some((shared, lent)) = lent else { return Ok(()) };
+        drop(shared);
+        let returned = lent.returned().await;
+        // From here on no program runs any more.
+        self.take_state_back(context).await?;
+        self.transaction.put_back(returned?);
         Ok(())
     }
 
@@ -264,6 +308,8 @@ impl Session {
         let limit = bound.calc_found_rows.unwrap_or_default();
         let (first, count) = (limit.offset, limit.count.unwrap_or(u64::MAX));
         let (mut seen, mut begun) = (0u64, false);
+        // What locks rows or calls programs runs to its end, even if its rows are not read.
+        let mut may_stop = running.lent.is_none() && bound.calc_found_rows.is_none();
         while let Some(batch) = running.stream.next().await {
             let batch = batch?;
             if !begun {
@@ -284,6 +330,12 @@ impl Session {
                 }
             }
             seen += rows;
+            if may_stop && writer.is_satisfied() {
+                may_stop = !bound.has_effects();
+                if may_stop {
+                    break;
+                }
+            }
         }
         if !begun {
             writer.begin_result_set(&columns(&bound.columns));
@@ -345,17 +397,25 @@ impl Session {
             return Ok((constant.eval(&EmptyRow, context)?, constant.sql_type()));
         }
         // Subqueries and functions that wait are planned: the expression is the list of a SELECT.
-        let item = SelectItem::Expr(Box::new(SelectExpr { expr: expr.clone(), alias: None, span: Default::default() }));
-        let query = Query::new(QueryBody::Select(squall_parser::ast::Deep::new(Select {
-            items: vec![item],
-            ..Default::default()
-        })));
+        let query = select_of(std::slice::from_ref(expr));
         let bound = self.bind_query(&query, sql, parameters, &catalog, context, None)?;
         let bound = self.security().authorize(bound)?;
         let sql_type = bound.columns.first().map_or(SqlType::Null, |column| column.expr_type.sql_type.clone());
         let rows = self.collect_rows(&bound, context, catalog, 1).await?;
         let value = rows.into_iter().next().and_then(|row| row.into_iter().next()).unwrap_or_default();
         Ok((value, sql_type))
+    }
+
+    /// Whether the computation of an expression does more than that: takes locks, waits, or assigns variables.
+    pub(crate) fn has_effects(&self, expr: &Expr, run: &StatementRun<'_>) -> SqlResult<bool> {
+        let request = &run.request;
+        if self.constant_value(expr, request.sql, request.parameters, &run.context).is_some() {
+            return Ok(false);
+        }
+        let query = select_of(std::slice::from_ref(expr));
+        let catalog = self.shared.catalog.load();
+        let bound = self.bind_query(&query, request.sql, request.parameters, &catalog, &run.context, None)?;
+        Ok(bound.has_effects() || bound.locks())
     }
 
     /// Rows of SHOW that WHERE lets through.
@@ -372,6 +432,18 @@ impl Session {
         let bound = self.security().authorize(self.bind_query(&query, b"", &[], &catalog, context, Some(rows))?)?;
         let rows = self.collect_rows(&bound, context, catalog, usize::MAX).await?;
         Ok(ResultSet { columns, rows })
+    }
+}
+
+impl SessionState {
+    /// `sql_select_limit` for a query without a LIMIT.
+    fn with_select_limit(&self, query: &Query) -> Option<Query> {
+        if self.settings.select_limit == u64::MAX || query.limit.is_some() {
+            return None;
+        }
+        let digits = self.settings.select_limit.to_string();
+        let count = Some(Expr::Literal(ast::Literal::Integer(digits.into())));
+        Some(Query { limit: Some(ast::Limit { count, offset: None, with_ties: false }), ..query.clone() })
     }
 }
 
@@ -421,4 +493,13 @@ impl Rows {
         }
         Ok(())
     }
+}
+
+/// A query of one row with the values of expressions.
+pub(crate) fn select_of(exprs: &[Expr]) -> Query {
+    let item = |expr: &Expr| {
+        SelectItem::Expr(Box::new(SelectExpr { expr: expr.clone(), alias: None, span: Default::default() }))
+    };
+    let select = Select { items: exprs.iter().map(item).collect(), ..Default::default() };
+    Query::new(QueryBody::Select(squall_parser::ast::Deep::new(select)))
 }

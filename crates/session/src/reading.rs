@@ -5,11 +5,11 @@ use crate::database::Shared;
 use crate::plans::long_statement::{BYTES_MAX, LongStatement, ParsedStatement, Text};
 use crate::plans::statements::{Statements, TextStatement, Unread, syntax_error_near};
 use crate::query::SessionTables;
-use crate::session::{Bindable, Request, Session, parse_error};
+use crate::session::{Bindable, Request, Session, SessionState, parse_error};
 use squall_catalog::Catalog;
 use squall_parser::ast::Statement;
 use squall_parser::{ParseError, parse_bytes};
-use squall_planner::Binder;
+use squall_planner::{Binder, KeptParameters};
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
 
@@ -55,12 +55,6 @@ impl Session {
         self.blocking(move |_| Ok(ClientText::new(&bytes, charset, &options).into_owned())).await
     }
 
-    /// The same, where it takes no time worth mentioning.
-    pub(crate) fn read_short_client_text<'t>(&self, bytes: &'t [u8]) -> Option<ClientText<'t>> {
-        let is_short = bytes.len() <= BYTES_MAX || self.settings.client_is_utf8;
-        is_short.then(|| ClientText::new(bytes, self.client_charset(), &self.parse_options()))
-    }
-
     /// Binds on the pool what is a long statement's; `None` if the request's statement is not long.
     pub(crate) async fn bind_long<T: Send + 'static>(
         &self,
@@ -82,8 +76,9 @@ impl Session {
                 tables: &tables,
                 params: &parameters,
                 text: long.sql(),
-                keeps_parameters: false,
+                kept_parameters: KeptParameters::None,
                 insert_values: None,
+                source_subqueries: &[],
                 row_keys_of_views: false,
                 change_locks: Default::default(),
             };
@@ -91,6 +86,14 @@ impl Session {
         })
         .await
         .map(Some)
+    }
+}
+
+impl SessionState {
+    /// The same, where it takes no time worth mentioning.
+    pub(crate) fn read_short_client_text<'t>(&self, bytes: &'t [u8]) -> Option<ClientText<'t>> {
+        let is_short = bytes.len() <= BYTES_MAX || self.settings.client_is_utf8;
+        is_short.then(|| ClientText::new(bytes, self.client_charset(), &self.parse_options()))
     }
 }
 

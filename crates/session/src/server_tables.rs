@@ -6,11 +6,11 @@ use crate::session::parse_options;
 use squall_catalog::{Catalog, ColumnDef, RoutineParameter, RoutineParameterMode, ViewDef};
 use squall_instrumentation::process::Process;
 use squall_parser::ast::{Ident, ObjectName};
-use squall_planner::Binder;
+use squall_planner::{Binder, KeptParameters};
 use squall_server_state::ServerState;
 use squall_server_state::event_definition::EventDef;
 use squall_statement_context::StatementContext;
-use squall_system_tables::{BuiltInProcedure, PlanCacheEntry, PlanCacheSize, Server};
+use squall_system_tables::{BuiltInProcedure, LoadedModule, PlanCacheEntry, PlanCacheSize, ProcessorSampler, Server};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -93,6 +93,26 @@ impl Server for Shared {
         self.procedures.all().map(|procedure| built_in(&**procedure)).collect()
     }
 
+    fn processor_sampler(&self) -> &Arc<ProcessorSampler> {
+        &self.processor_sampler
+    }
+
+    fn modules(&self) -> Vec<LoadedModule> {
+        let loaded = self.modules.iter().map(|module| {
+            let procedures = module.procedures();
+            let procedures = procedures.iter().map(|procedure| {
+                let head = procedure.head();
+                (format!("{}.{}", head.database, head.name), "PROCEDURE")
+            });
+            LoadedModule {
+                name: module.name().to_string(),
+                description: module.description().to_string(),
+                plugins: procedures.collect(),
+            }
+        });
+        loaded.collect()
+    }
+
     fn module_status(&self) -> Vec<(String, String)> {
         let status = self.modules.iter().flat_map(|module| module.status());
         status.map(|(name, value)| (name.to_string(), value.to_string())).collect()
@@ -115,8 +135,9 @@ impl Server for Shared {
             tables: &tables,
             params: &[],
             text: view.query.as_bytes(),
-            keeps_parameters: false,
+            kept_parameters: KeptParameters::None,
             insert_values: None,
+            source_subqueries: &[],
             row_keys_of_views: false,
             change_locks: Default::default(),
         };

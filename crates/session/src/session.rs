@@ -1,7 +1,8 @@
-//! The state of one connection, and its methods that run texts.
+//! One connection, and its methods that run texts. `state` has what belongs to it.
 //!
 //! [`Session::run_text`] runs the statements of a text one by one; `statement` has the life of one statement.
 
+mod call_frame;
 mod command;
 mod counted;
 mod ended;
@@ -10,15 +11,17 @@ mod identity;
 pub(crate) mod inside;
 mod instruments;
 mod nesting;
+mod state;
 mod statement;
 mod statement_run;
 
-use self::command::{CommandState, PreviousStatement};
+pub(crate) use self::call_frame::CallFrame;
 pub(crate) use self::ended::{DigestOf, Ended};
 pub(crate) use self::held_locks::{HeldLocks, HeldTableLocks};
 pub(crate) use self::identity::{Authenticated, Identity};
 use self::instruments::Instruments;
 use self::nesting::Nesting;
+pub(crate) use self::state::SessionState;
 pub(crate) use self::statement::keeps_diagnostics;
 pub(crate) use self::statement_run::{Begun, Bindable, StatementRun};
 use crate::api::KillCallback;
@@ -26,36 +29,32 @@ use crate::database::Shared;
 use crate::listener::{EndedStatement, ListenedSession};
 use crate::plans::long_statement::{LongStatement, Text};
 use crate::plans::prepared::PreparedStatement;
-use crate::plans::session_cache::SessionPlanCache;
 use crate::plans::statements::{Statements, TextStatement, Unread};
 use crate::plans::{Found, Route, Unanswered};
 use crate::result::writer::{ConnectionInfo, OkInfo, ResultWriter, SessionChange};
-use crate::state::appended_rows::Appends;
 use crate::state::diagnostics::DiagnosticsArea;
-use crate::state::locals::SharedLocals;
 use crate::state::log::{Logged, SessionLog};
-use crate::state::open_handler::OpenHandler;
 use crate::state::prepared_statements::PreparedStatements;
 use crate::state::settings::Settings;
 use crate::state::transaction::TransactionState;
-use crate::state::xa::XaBranch;
 use bytes::Bytes;
 use squall_accounting::work_meter::measured;
 use squall_catalog::{AccountKey, TableDef};
+use squall_definitions::names::check_database_name;
 use squall_instrumentation::process::Process;
 use squall_logs::Client;
 use squall_parser::ParseOptions;
 use squall_parser::ast::{Span, Statement};
 pub(crate) use squall_planner::bind::parse_error;
 use squall_server_state::now_micros;
-use squall_server_state::variables::{Values, ids};
-use squall_statement_context::{BindSettings, KillState, NestedStatements, UserVariables};
-use squall_system_variables::VariableValues;
+use squall_server_state::variables::ids;
+use squall_statement_context::{BindSettings, KillState, UserVariables};
 use squall_types::collation::Charset;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -65,44 +64,28 @@ const LISTENED_BYTES_MAX: usize = 64 << 10;
 /// TEMPORARY tables by database and name.
 pub(crate) type TemporaryTables = HashMap<(String, String), Arc<TableDef>>;
 
-/// One connection's state; runs one statement at a time.
+/// One connection: runs one statement at a time in its state.
+///
+/// It is the only runner of statements. What runs statements of its own (an event, a queued statement, EXECUTE CONCURRENT) has a session of
+/// its own; a program inside of a statement runs in the state of the session around.
 pub struct Session {
     pub(crate) shared: Arc<Shared>,
     pub(crate) process: Arc<Process>,
-    pub(crate) identity: Identity,
-    pub(crate) nesting: Nesting,
-    pub(crate) held_locks: HeldLocks,
-    pub(crate) command: CommandState,
-    pub(crate) previous: PreviousStatement,
-    pub(crate) variables: VariableValues,
-    pub(crate) settings: Settings,
-    pub(crate) user_variables: Arc<UserVariables>,
-    pub(crate) transaction: TransactionState,
-    pub(crate) diagnostics: DiagnosticsArea,
-    pub(crate) prepared: PreparedStatements,
-    /// Routes of texts.
-    pub(crate) session_plans: SessionPlanCache,
-    /// Changes with everything of the session that plans depend on.
-    pub(crate) settings_version: u64,
-    /// TEMPORARY tables by database and name.
-    pub(crate) temporary_tables: TemporaryTables,
-    /// The branch of a global transaction that it works in, between XA START and XA PREPARE.
-    pub(crate) xa: Option<XaBranch>,
-    /// Tables that HANDLER has opened.
-    pub(crate) handlers: Vec<OpenHandler>,
-    pub(crate) random_state: u64,
-    /// `VERSION()`.
-    version: Arc<str>,
-    pub(crate) multi_statements: bool,
-    /// Variables of the stored program that runs.
-    pub(crate) locals: Option<SharedLocals>,
-    pub(crate) log: SessionLog,
-    /// Whether the logs are told of its end, as they were of its beginning.
-    logs_disconnect: bool,
-    /// The way from functions into SQL.
-    pub(crate) nested: Option<Arc<dyn NestedStatements>>,
-    /// Rows that the current statement inserts at its end.
-    pub(crate) appends: Arc<Appends>,
+    pub(crate) state: SessionState,
+}
+
+impl Deref for Session {
+    type Target = SessionState;
+
+    fn deref(&self) -> &SessionState {
+        &self.state
+    }
+}
+
+impl DerefMut for Session {
+    fn deref_mut(&mut self) -> &mut SessionState {
+        &mut self.state
+    }
 }
 
 impl std::fmt::Debug for Session {
@@ -116,8 +99,8 @@ impl std::fmt::Debug for Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if self.nesting.inside.is_some() {
-            // The process is that of the session around.
+        if self.stands_in {
+            // The holder of the state ends the session.
             return;
         }
         if self.logs_disconnect {
@@ -126,7 +109,7 @@ impl Drop for Session {
         }
         self.give_up_transaction();
         self.drop_temporary_tables();
-        self.shared.user_locks.release_all(self.process.id);
+        self.shared.user_locks.end_session(self.process.id);
         self.shared.prepared_count.fetch_sub(self.prepared.len() as u64, Ordering::Relaxed);
         self.shared.processes.remove(&self.process);
         self.shared.statistics.forget(&self.process);
@@ -154,7 +137,7 @@ impl Session {
         self.logs_disconnect = true;
     }
 
-    /// A session whose statements `kill` stops, inside of so many others.
+    /// A session whose statements `kill` stops, inside of this many others.
     pub(crate) fn new_in(
         shared: Arc<Shared>,
         id: u64,
@@ -175,41 +158,12 @@ impl Session {
         process.set_user_variables(&Arc::new(UserVariables::new(&process.memory)));
         let client =
             Client { account_user: account.user.clone(), since_micros: now, ..client(id, &info, &host) }.described();
-        let global = shared.globals.load_values();
-        let variables = VariableValues { session: global.clone(), global, warning_count: 0, error_count: 0 };
-        let settings = Settings::decode(&variables, None, info.ignore_space);
-        let multi_statements = info.multi_statements;
-        let mut session = Session {
-            identity: Identity::new(account, info, &host),
-            nesting: Nesting { session_depth: nested_depth, ..Nesting::default() },
-            held_locks: HeldLocks::default(),
-            command: CommandState::at(now),
-            previous: PreviousStatement::default(),
-            transaction: TransactionState::default(),
-            diagnostics: DiagnosticsArea::default(),
-            prepared: PreparedStatements::default(),
-            session_plans: SessionPlanCache::default(),
-            settings_version: 0,
-            temporary_tables: HashMap::new(),
-            locals: None,
-            xa: None,
-            handlers: Vec::new(),
-            random_state: u64::from_le_bytes(squall_server_state::random::bytes()),
-            version: Values(&variables.global).text(ids::VERSION).into(),
-            multi_statements,
-            log: SessionLog::new(client),
-            logs_disconnect: false,
-            nested: None,
-            appends: Arc::default(),
-            user_variables: process.user_variables(),
-            shared,
-            process,
-            variables,
-            settings,
-        };
+        let first = shared.first_settings.of(shared.globals.load_values(), info.collation, info.ignore_space);
+        let identity = Identity::new(account, info, &host);
+        let mut session = Session { state: SessionState::new(identity, client, &process, first), shared, process };
+        session.nesting.session_depth = nested_depth;
         session.activate_default_roles();
         session.check_may_connect()?;
-        session.apply_handshake_collation();
         if !session.identity.info.database.is_empty() {
             let database = session.identity.info.database.clone();
             session.use_database(&database)?;
@@ -244,11 +198,6 @@ impl Session {
     /// `CONNECTION_ID()`.
     pub fn id(&self) -> u64 {
         self.process.id
-    }
-
-    /// How the parser has to read text.
-    pub(crate) fn parse_options(&self) -> ParseOptions {
-        parse_options(&self.settings.bind)
     }
 
     /// Runs every statement of a text.
@@ -298,11 +247,6 @@ impl Session {
                 None => return Ok(()),
             }
         }
-    }
-
-    /// `character_set_client`.
-    pub(crate) fn client_charset(&self) -> Charset {
-        self.settings.bind.client_collation.charset()
     }
 
     /// Runs statements to the end of a text, or until the client's character set is another one than that which the text was
@@ -389,7 +333,15 @@ impl Session {
         writer.error(unread.error());
     }
 
-    /// Runs something that may wait for a lock or a disk where blocking is allowed.
+    /// See [`Shared::waiting`].
+    pub(crate) async fn waiting<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Shared) -> SqlResult<T> + Send + 'static,
+    ) -> SqlResult<T> {
+        self.shared.waiting(work).await
+    }
+
+    /// See [`Shared::blocking`].
     pub(crate) async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Shared) -> SqlResult<T> + Send + 'static,
@@ -399,6 +351,9 @@ impl Session {
 
     /// COM_INIT_DB and USE.
     pub fn use_database(&mut self, name: &str) -> SqlResult<()> {
+        if name.is_empty() {
+            return Err(SqlError::new(ErrorCode::NoDatabase, &[]));
+        }
         let catalog = self.shared.catalog.load();
         let found = match catalog.database(name) {
             Some(database) => Some((database.name.clone(), database.collation)),
@@ -412,17 +367,12 @@ impl Session {
             return Err(SqlError::new(error, &[&self.identity.account.user, &self.identity.account.host, &name]));
         }
         let Some((name, collation)) = found else {
+            check_database_name(name)?;
             return Err(SqlError::new(ErrorCode::BadDatabase, &[&name]));
         };
         self.process.set_database(&name);
-        self.set_session_value(
-            ids::COLLATION_DATABASE,
-            Value::from(squall_server_state::charset::collation_name(collation)),
-        );
-        self.set_session_value(
-            ids::CHARACTER_SET_DATABASE,
-            Value::from(squall_server_state::charset::charset_name(collation)),
-        );
+        self.set_session_value(ids::COLLATION_DATABASE, Value::from(collation.name()));
+        self.set_session_value(ids::CHARACTER_SET_DATABASE, Value::from(collation.charset().name()));
         if self.settings.track_schema {
             self.command.changes.push(SessionChange::Schema(name.clone()));
         }
@@ -430,38 +380,15 @@ impl Session {
         Ok(())
     }
 
-    /// What follows from variables or from the default database has to be found anew.
-    pub(crate) fn settings_changed(&mut self) {
-        let database = self.default_database().cloned();
-        self.settings = Settings::decode(&self.variables, database, self.identity.info.ignore_space);
-        self.settings_version += 1;
-    }
-
     /// What it is measured with.
     pub(crate) fn instruments(&self) -> Instruments<'_> {
         Instruments { shared: &self.shared, process: &self.process }
     }
 
-    /// `DATABASE()`.
-    pub(crate) fn default_database(&self) -> Option<&Arc<str>> {
-        self.settings.bind.database.as_ref()
-    }
-
-    /// Sets `DATABASE()`.
-    pub(crate) fn set_default_database(&mut self, name: Option<Arc<str>>) {
-        Arc::make_mut(&mut self.settings.bind).database = name;
-        self.settings_version += 1;
-    }
-
-    /// Sets a session value without checks.
-    pub(crate) fn set_session_value(&mut self, id: squall_system_variables::VariableId, value: Value) {
-        self.variables.session.set(id, value);
-    }
-
     /// Forgets what queries and changes of rows leave behind: enough for a session that has run nothing else to be taken for
     /// a new one.
     pub fn rewind(&mut self) {
-        self.shared.user_locks.release_all(self.process.id);
+        self.shared.user_locks.end_session(self.process.id);
         (self.previous.found_rows, self.previous.row_count, self.previous.last_insert_id) = (0, -1, 0);
         self.diagnostics = DiagnosticsArea::default();
         self.publish_counts();
@@ -483,13 +410,11 @@ impl Session {
         self.held_locks.global_read = None;
         self.end_backup();
         self.held_locks.backup = None;
-        self.shared.user_locks.release_all(self.process.id);
+        self.shared.user_locks.end_session(self.process.id);
         self.shared.prepared_count.fetch_sub(self.prepared.len() as u64, Ordering::Relaxed);
         self.prepared = PreparedStatements::default();
         self.session_plans.clear();
-        let global = self.shared.globals.load_values();
-        self.variables = VariableValues { session: global.clone(), global, warning_count: 0, error_count: 0 };
-        self.settings_changed();
+        self.take_first_settings();
         self.set_user_variables(Arc::new(UserVariables::new(&self.process.memory)));
         self.transaction = TransactionState::default();
         self.diagnostics = DiagnosticsArea::default();
@@ -497,19 +422,50 @@ impl Session {
         self.previous.row_count = -1;
         self.previous.last_insert_id = 0;
         self.activate_default_roles();
-        self.apply_handshake_collation();
     }
 
-    fn apply_handshake_collation(&mut self) {
-        let known = squall_server_state::charset::collation_by_number(u64::from(self.identity.info.collation));
-        let Some(id) = known.filter(|id| *id != squall_types::CollationId::BINARY) else { return };
-        let (charset, collation) =
-            (squall_server_state::charset::charset_name(id), squall_server_state::charset::collation_name(id));
-        for id in [ids::CHARACTER_SET_CLIENT, ids::CHARACTER_SET_CONNECTION, ids::CHARACTER_SET_RESULTS] {
-            self.set_session_value(id, Value::from(charset));
-        }
-        self.set_session_value(ids::COLLATION_CONNECTION, Value::from(collation));
-        self.settings_changed();
+    /// Its variables are those of a session that begins. The default database stays.
+    fn take_first_settings(&mut self) {
+        let (info, database) = (&self.identity.info, self.default_database().cloned());
+        let global = self.shared.globals.load_values();
+        let first = self.shared.first_settings.of(global, info.collation, info.ignore_space);
+        (self.variables, self.settings) = (first.variables, first.settings);
+        self.set_default_database(database);
+    }
+}
+
+impl SessionState {
+    /// How the parser has to read text.
+    pub(crate) fn parse_options(&self) -> ParseOptions {
+        parse_options(&self.settings.bind)
+    }
+
+    /// `character_set_client`.
+    pub(crate) fn client_charset(&self) -> Charset {
+        self.settings.bind.client_collation.charset()
+    }
+
+    /// What follows from variables or from the default database has to be found again.
+    pub(crate) fn settings_changed(&mut self) {
+        let database = self.default_database().cloned();
+        self.settings = Settings::decode(&self.variables, database, self.identity.info.ignore_space);
+        self.settings_version.renew();
+    }
+
+    /// `DATABASE()`.
+    pub(crate) fn default_database(&self) -> Option<&Arc<str>> {
+        self.settings.bind.database.as_ref()
+    }
+
+    /// Sets `DATABASE()`.
+    pub(crate) fn set_default_database(&mut self, name: Option<Arc<str>>) {
+        Arc::make_mut(&mut self.settings.bind).database = name;
+        self.settings_version.renew();
+    }
+
+    /// Sets a session value without checks.
+    pub(crate) fn set_session_value(&mut self, id: squall_system_variables::VariableId, value: Value) {
+        self.variables.session.set(id, value);
     }
 }
 

@@ -63,6 +63,8 @@ pub(crate) fn refused_in_function(statement: &Statement) -> SqlResult<()> {
         Statement::Flush(_) => refused("FLUSH"),
         Statement::Backup(_) => refused("BACKUP"),
         Statement::Reset(_) => refused("RESET"),
+        Statement::UnlockTables => refused("UNLOCK TABLES"),
+        Statement::LockInstance | Statement::UnlockInstance => refused("LOCK INSTANCE"),
         Statement::Install(_) | Statement::Uninstall(_) => {
             Err(SqlError::new(ErrorCode::CommitNotAllowedInFunctionOrTrigger, &[]))
         }
@@ -115,6 +117,16 @@ pub(crate) fn is_routine_definition(statement: &Statement) -> bool {
 /// OPTIMIZE and REPAIR TABLE. Changes of rows are refused by the tables that they are made in.
 pub(crate) fn never_read_only(statement: &Statement) -> bool {
     is_definition(statement) || is_held_up_by_locks(statement)
+}
+
+/// Statements that count as updates of their account (MAX_UPDATES_PER_HOUR): they change rows, definitions or accounts. What a program
+/// changes does not count, as in MySQL.
+pub(crate) fn counts_as_update(statement: &Statement) -> bool {
+    match statement {
+        Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::LoadData(_) => true,
+        Statement::Set(Set::Statement { statement, .. }) => counts_as_update(statement),
+        other => never_read_only(other),
+    }
 }
 
 /// Statements that change what other sessions see or do, though neither rows nor definitions. A READ ONLY transaction runs them, as in

@@ -5,9 +5,7 @@ use crate::plans::routine_cache::ParsedRoutine;
 use crate::stored_functions::{StoredFunctions, stored_routine};
 use parking_lot::Mutex;
 use squall_catalog::{Invoker, RoutineKind};
-use squall_registry::{
-    AggregateFunction, AggregateKernel, Argument, BoundAggregate, Coercibility, ExprType, ValueAccumulator,
-};
+use squall_registry::{AggregateFunction, AggregateKernel, Argument, BoundAggregate, ExprType, ValueAccumulator};
 use squall_statement_context::{BindSettings, StatementContext};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::fmt;
@@ -64,10 +62,6 @@ impl AggregateFunction for StoredAggregate {
         let external = external.ok_or_else(|| SqlError::unsupported("AGGREGATE functions in SQL"))?;
         let types = def.parameters.iter().map(|parameter| parameter.sql_type.clone()).collect();
         let sql_type = def.returns.clone().unwrap_or(SqlType::Null);
-        let coercibility = match sql_type.collation() {
-            Some(_) => Coercibility::Implicit,
-            None => Coercibility::Numeric,
-        };
         let shared = SharedByGroups {
             routine: self.routine.clone(),
             settings: self.settings.clone(),
@@ -76,7 +70,7 @@ impl AggregateFunction for StoredAggregate {
             body: external.language.aggregate(external.source.clone(), types),
             contexts: Mutex::default(),
         };
-        let result = ExprType { sql_type, nullable: true, coercibility };
+        let result = ExprType::of_column(sql_type, true);
         Ok(BoundAggregate { result, kernel: Arc::new(StoredKernel(Arc::new(shared))) })
     }
 }

@@ -1,26 +1,23 @@
 //! Stored functions in expressions.
 //!
 //! A function whose body only computes its own variables is compiled and runs like any kernel, without a session. The interpreter runs
-//! any other body, in the [inner session](crate::inner_session) of the calling statement.
+//! any other body, as a [part of the calling statement](crate::statement_programs).
 
 use crate::compiled::{CompiledProgram, Compiler, Ended, Machine, NotCompiled, Variable, may_be_compiled, stored};
 use crate::database::Shared;
-use crate::inner_session::{InnerSession, Work, no_place};
 use crate::plans::routine_cache::{CompiledFor, ParsedBody, ParsedRoutine};
 use crate::routine_language::external_body;
 use crate::session::{Session, parse_error};
+use crate::statement_programs::{StatementPrograms, no_place};
 use parking_lot::Mutex;
 use squall_catalog::{AccessMap, AccountKey, Invoker, Need, Object, Privileges, RoutineKind};
 use squall_definitions::data_type::TypeRules;
 use squall_parser::{ParseOptions, parse_body};
-use squall_planner::{Binder, TableResolver};
-use squall_registry::{
-    Argument, BoundCall, Coercibility, ExprType, KernelMemory, ScalarFunction, ScalarKernel, Volatility,
-};
-use squall_server_state::charset::collation;
+use squall_planner::{Binder, KeptParameters, TableResolver};
+use squall_registry::{Argument, BoundCall, ExprType, KernelMemory, ScalarFunction, ScalarKernel, Volatility};
 use squall_statement_context::{BindSettings, StatementContext};
 use squall_system_tables::{Who, with_subject};
-use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
+use squall_types::{CollationId, ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::fmt::{self, Debug, Formatter};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -114,6 +111,7 @@ impl StoredFunctions {
             schema: self.shared.schema_versions(),
             accounts: self.shared.accounts.load_now().version,
             account: self.account.clone(),
+            active_grants: self.context.active_grants.clone(),
             invoker,
         }
     }
@@ -181,7 +179,7 @@ impl StoredFunctions {
 
     /// The settings of a body: those of the statement, but for what its creator had.
     pub(crate) fn settings_of(&self, routine: &ParsedRoutine) -> SqlResult<Arc<BindSettings>> {
-        let collation = collation(&routine.def.connection_collation)?;
+        let collation = CollationId::named(&routine.def.connection_collation)?;
         Ok(self.context.settings.of_program(&routine.database, SqlMode(routine.def.sql_mode), collation))
     }
 
@@ -231,12 +229,13 @@ impl StoredFunctions {
             tables,
             params: &[],
             text: def.body.as_bytes(),
-            keeps_parameters: false,
+            kept_parameters: KeptParameters::None,
             insert_values: None,
+            source_subqueries: &[],
             row_keys_of_views: false,
             change_locks: Default::default(),
         };
-        let rules = TypeRules { collation: collation(&def.database_collation)?, sql_mode: settings.sql_mode };
+        let rules = TypeRules { collation: CollationId::named(&def.database_collation)?, sql_mode: settings.sql_mode };
         let mut compiler = Compiler::new(&binder, rules, invoker);
         for parameter in &def.parameters {
             compiler.parameter(&parameter.name, parameter.sql_type.clone());
@@ -291,13 +290,9 @@ impl ScalarFunction for StoredFunction {
         (count, count)
     }
 
-    fn bind(&self, arguments: &[Argument<'_>], _context: &StatementContext) -> SqlResult<BoundCall> {
+    fn bind(&self, arguments: &[Argument<'_>], context: &StatementContext) -> SqlResult<BoundCall> {
         let def = &self.routine.def;
         let sql_type = def.returns.clone().unwrap_or(SqlType::Null);
-        let coercibility = match sql_type.collation() {
-            Some(_) => Coercibility::Implicit,
-            None => Coercibility::Numeric,
-        };
         let kernel = FunctionCall {
             routine: self.routine.clone(),
             body: self.body.clone(),
@@ -308,8 +303,9 @@ impl ScalarFunction for StoredFunction {
                 .then(|| arguments.iter().all(|argument| argument.literal.is_some()))
                 .filter(|is_constant| *is_constant)
                 .map(|_| Mutex::default()),
+            assigns_variables: self.body.runs_statements() && context.programs.variables_read() > 0,
         };
-        let result = ExprType { sql_type, nullable: true, coercibility };
+        let result = ExprType::of_column(sql_type, true);
         Ok(BoundCall { result, kernel: Arc::new(kernel) })
     }
 
@@ -331,6 +327,8 @@ struct FunctionCall {
     result: Variable,
     /// The value of a call that has the same one each time, once it is known: a function in another language that is DETERMINISTIC, of literals.
     value: Option<Mutex<Option<Value>>>,
+    /// Whether its statements may assign `@variables` that the statement around reads.
+    assigns_variables: bool,
 }
 
 impl Debug for FunctionCall {
@@ -369,6 +367,10 @@ impl ScalarKernel for FunctionCall {
 
     fn runs_statements(&self) -> bool {
         self.body.runs_statements()
+    }
+
+    fn assigns_variables(&self) -> bool {
+        self.assigns_variables
     }
 }
 
@@ -427,18 +429,8 @@ impl FunctionCall {
 
     /// Runs the body statement by statement. What the functions about the statement before tell in it ends with it.
     fn run_inside(&self, runs_as: &Invoker, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
-        let session = InnerSession::of(context).ok_or_else(no_place)?;
-        let (routine, runs_as) = (self.routine.clone(), runs_as.clone());
+        let programs = StatementPrograms::of(context).ok_or_else(no_place)?;
         let arguments: Vec<_> = arguments.iter().cloned().zip(self.argument_types.iter().cloned()).collect();
-        let (found_rows, row_count) = (context.found_rows, context.row_count);
-        let last_insert_id = context.last_insert_id.load(Ordering::Relaxed);
-        let work: Work = Box::new(move |session| {
-            Box::pin(async move {
-                (session.previous.found_rows, session.previous.row_count) = (found_rows, row_count);
-                session.previous.last_insert_id = last_insert_id;
-                session.run_stored_function(&routine, arguments, &runs_as).await.map(|value| vec![value])
-            })
-        });
-        Ok(session.call(work, context)?.pop().unwrap_or_default())
+        programs.call(context, async |session| session.run_stored_function(&self.routine, arguments, runs_as).await)
     }
 }

@@ -1,23 +1,23 @@
 //! LOCK TABLES, FLUSH TABLES WITH READ LOCK and UNLOCK TABLES; LOCK INSTANCE and UNLOCK INSTANCE.
 
 use crate::authorization::lock_needs;
+use crate::database::Shared;
 use crate::result::Outcome;
-use crate::session::{HeldTableLocks, Session};
-use squall_catalog::{Catalog, LockedNames, Need, TableEntry, TableId};
-use squall_definitions::execute::{QualifiedName, missing};
+use crate::session::{HeldTableLocks, Session, StatementRun};
+use squall_catalog::{Catalog, LockedName, LockedNames, Need, TableEntry, TableId};
+use squall_definitions::execute::missing;
 use squall_parser::ast::{self, LockTables, ObjectName, TableLockKind};
+use squall_planner::KeptParameters;
 use squall_planner::bind::TableUse;
 use squall_row_store::{LockWait, SessionLocks, TableLock, Transaction};
 use squall_system_tables as information_schema;
 use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Tables, and how they are locked.
 type Wanted = Vec<(TableId, TableLock)>;
-
-/// Names of LOCK TABLES, and whether they may be written.
-type Locked = Vec<(QualifiedName, bool)>;
 
 impl Session {
     /// `lock_wait_timeout`.
@@ -29,7 +29,7 @@ impl Session {
     pub(crate) async fn lock_instance(&mut self) -> SqlResult<Outcome> {
         if self.held_locks.backup.is_none() {
             let (session, wait) = (self.process.id, self.table_lock_wait());
-            let lock = self.blocking(move |shared| shared.store.backup_lock(session, wait).map_err(SqlError::from));
+            let lock = self.waiting(move |shared| shared.store.backup_lock(session, wait).map_err(SqlError::from));
             self.held_locks.backup = Some(lock.await?);
         }
         Ok(Outcome::done())
@@ -41,7 +41,9 @@ impl Session {
     /// As those of [`definition_pass`](Self::definition_pass).
     pub(crate) async fn read_lock_pass(&self) -> SqlResult<SessionLocks> {
         let (session, wait) = (self.process.id, self.table_lock_wait());
-        self.blocking(move |shared| shared.store.read_lock_pass(session, wait).map_err(SqlError::from)).await
+        let place = self.shared.runtime.waiting_threads().take_beyond();
+        let pass = move |shared: &Shared| shared.store.read_lock_pass(session, wait).map_err(SqlError::from);
+        self.shared.waiting_in(place, pass).await
     }
 
     /// The lock of a definition while it runs, which keeps out a global read lock and a backup lock.
@@ -50,12 +52,14 @@ impl Session {
     /// 1223 where the session itself holds the read lock; those of waiting.
     pub(crate) async fn definition_pass(&self) -> SqlResult<SessionLocks> {
         let (session, wait) = (self.process.id, self.table_lock_wait());
-        self.blocking(move |shared| shared.store.definition_pass(session, wait).map_err(SqlError::from)).await
+        self.waiting(move |shared| shared.store.definition_pass(session, wait).map_err(SqlError::from)).await
     }
 
-    /// Waits for a global read lock that holds a commit up.
+    /// Waits for a global read lock that holds a commit up, also if all threads wait: the transaction would be lost otherwise.
     pub(crate) async fn pass_read_lock(&self, mut transaction: Transaction) -> SqlResult<Transaction> {
-        self.blocking(move |_| transaction.pass_read_lock().map(|()| transaction).map_err(SqlError::from)).await
+        let place = self.shared.runtime.waiting_threads().take_beyond();
+        let pass = move |_: &Shared| transaction.pass_read_lock().map(|()| transaction).map_err(SqlError::from);
+        self.shared.waiting_in(place, pass).await
     }
 
     /// FLUSH TABLES WITH READ LOCK: all of them, or those that are named.
@@ -69,8 +73,7 @@ impl Session {
         }
         if self.held_locks.global_read.is_none() {
             let (session, wait) = (self.process.id, self.table_lock_wait());
-            let lock =
-                self.blocking(move |shared| shared.store.global_read_lock(session, wait).map_err(SqlError::from));
+            let lock = self.waiting(move |shared| shared.store.global_read_lock(session, wait).map_err(SqlError::from));
             self.held_locks.global_read = Some(lock.await?);
         }
         Ok(())
@@ -94,6 +97,10 @@ impl Session {
     /// LOCK TABLES.
     pub(crate) async fn lock_tables(&mut self, statement: &LockTables) -> SqlResult<Outcome> {
         self.held_locks.tables = None;
+        let is_write = |lock: &ast::TableLock| !matches!(lock.kind, TableLockKind::Read | TableLockKind::ReadLocal);
+        if statement.locks.iter().any(is_write) && self.is_read_only_now() {
+            return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]));
+        }
         self.take_table_locks(&statement.locks).await?;
         Ok(Outcome::done())
     }
@@ -136,7 +143,7 @@ impl Session {
         loop {
             let (session, wait, ids) = (self.process.id, self.table_lock_wait(), wanted.clone());
             let locks = self
-                .blocking(move |shared| {
+                .waiting(move |shared| {
                     let mut locks = shared.store.session_locks(session);
                     for (id, mode) in ids {
                         locks.lock(id, mode, wait).map_err(SqlError::from)?;
@@ -155,16 +162,24 @@ impl Session {
                     continue;
                 }
             }
-            self.held_locks.tables = Some(HeldTableLocks { _locks: Some(locks), names: LockedNames::new(locked) });
+            let written = wanted.iter().filter(|(_, mode)| *mode == TableLock::Exclusive).map(|(id, _)| *id).collect();
+            let _write_locked = self.shared.write_locked.add(written);
+            self.held_locks.tables =
+                Some(HeldTableLocks { _locks: locks, _write_locked, names: LockedNames::new(locked) });
             return Ok(());
         }
     }
 
     /// The tables that are to be locked and how, in one order for all sessions; and the names that then may be read and,
     /// or, written.
-    fn tables_to_lock(&mut self, tables: &[ast::TableLock], catalog: &Arc<Catalog>) -> SqlResult<(Wanted, Locked)> {
+    fn tables_to_lock(
+        &mut self,
+        tables: &[ast::TableLock],
+        catalog: &Arc<Catalog>,
+    ) -> SqlResult<(Wanted, Vec<LockedName>)> {
         let mut wanted = Vec::with_capacity(tables.len());
         let mut locked = Vec::with_capacity(tables.len());
+        let mut named = HashSet::with_capacity(tables.len());
         for lock in tables {
             if self.security().temporary_table_named(&lock.table).is_some() {
                 continue;
@@ -174,7 +189,12 @@ impl Session {
                 TableLockKind::Read | TableLockKind::ReadLocal => TableLock::ReadOnly,
                 TableLockKind::Write | TableLockKind::LowPriorityWrite => TableLock::Exclusive,
             };
-            locked.push((name.clone(), mode == TableLock::Exclusive));
+            let alias = lock.alias.as_ref().unwrap_or(&lock.table.name);
+            if !named.insert((name.0.clone(), alias.to_string())) {
+                return Err(SqlError::new(ErrorCode::NonUniqueTable, &[&alias.as_str()]));
+            }
+            let writable = mode == TableLock::Exclusive;
+            locked.push(LockedName { table: name.clone(), alias: alias.to_string(), writable });
             match catalog.entry(&name.0, &name.1) {
                 Some(TableEntry::Table(table)) => wanted.push((table.id, mode)),
                 Some(TableEntry::View(_)) => {
@@ -187,8 +207,11 @@ impl Session {
                         self.check_lock_inside_view(table)?;
                         let base = table.definition.as_ref().filter(|definition| !definition.temporary);
                         wanted.extend(base.map(|definition| (definition.id, mode)));
-                        let own = base.map(|_| (table.database.to_string(), table.name.to_string()));
-                        locked.extend(own.map(|own| (own, mode == TableLock::Exclusive)));
+                        locked.extend(base.map(|_| LockedName {
+                            table: (table.database.to_string(), table.name.to_string()),
+                            alias: table.alias.to_string(),
+                            writable,
+                        }));
                     }
                 }
                 // Rows that are made when they are read need no lock.
@@ -202,5 +225,52 @@ impl Session {
         // Of two modes for a table the stronger one first.
         wanted.sort_by_key(|(id, mode)| (*id, *mode == TableLock::ReadOnly));
         Ok((wanted, locked))
+    }
+
+    /// Waits for the ends of LOCK TABLES … WRITE of other sessions on the tables that a statement reads.
+    ///
+    /// # Errors
+    /// Those of waiting. What is wrong with the statement itself is said when it runs.
+    pub(crate) async fn wait_for_write_locks(&self, run: &StatementRun<'_>) -> SqlResult<()> {
+        if !self.shared.write_locked.any() || self.held_locks.tables.is_some() {
+            return Ok(());
+        }
+        let told = run.context.diagnostics.count();
+        let mut ids = self.tables_read(run).unwrap_or_default();
+        run.context.diagnostics.truncate(told);
+        ids.retain(|id| self.shared.write_locked.has(*id));
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let (session, wait) = (self.process.id, self.table_lock_wait());
+        self.waiting(move |shared| {
+            for id in ids {
+                // It is not kept: the statement reads what is committed when the lock has ended.
+                let mut lock = shared.store.session_locks(session);
+                lock.lock(id, TableLock::Read, wait).map_err(SqlError::from)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// The tables that a query or the query of a change reads.
+    fn tables_read(&self, run: &StatementRun<'_>) -> SqlResult<BTreeSet<TableId>> {
+        let catalog = self.shared.catalog.load();
+        let base = |tables: &[TableUse]| {
+            let definitions = tables.iter().filter_map(|table| table.definition.as_ref());
+            definitions.filter(|definition| !definition.temporary).map(|definition| definition.id).collect()
+        };
+        match run.request.statement {
+            ast::Statement::Query(query) => {
+                let (sql, parameters) = (run.request.sql, run.request.parameters);
+                Ok(base(&self.bind_query(query, sql, parameters, &catalog, &run.context, None)?.tables))
+            }
+            ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
+                let plan = self.bind_change(run, &catalog, KeptParameters::None)?;
+                Ok(plan.as_ref().get().query().map_or_else(BTreeSet::new, |query| base(&query.tables)))
+            }
+            _ => Ok(BTreeSet::new()),
+        }
     }
 }

@@ -1,25 +1,26 @@
 //! Triggers around the changes of rows.
 //!
 //! A trigger whose body only computes (SET of NEW's columns, of local and `@variables`, IF, CASE, loops, SIGNAL) is compiled, and runs
-//! on the thread that changes the row, without a session. The interpreter runs any other body, in the [inner
-//! session](crate::inner_session) of the statement.
+//! on the thread that changes the row, without a session. The interpreter runs any other body, as a [part of the
+//! statement](crate::statement_programs).
 
 use crate::compiled::{Compiler, Machine, NEW_ALIAS, NotCompiled, OLD_ALIAS, may_be_compiled};
-use crate::inner_session::{InnerSession, Work, no_place};
 use crate::plans::trigger_cache::{CompiledTrigger, ParsedBody, ParsedTriggers};
 use crate::session::parse_error;
+use crate::statement_programs::{StatementPrograms, no_place};
 use crate::stored_functions::StoredFunctions;
 use crate::trigger_rows::TriggerRows;
 use parking_lot::Mutex;
-use squall_catalog::{Invoker, NameKey, Need, Object, Privileges, TableDef, TriggerDef, TriggerEvent, TriggerTime};
+use squall_catalog::{
+    Invoker, NameKey, Need, Object, Privileges, RoutineKind, TableDef, TriggerDef, TriggerEvent, TriggerTime,
+};
 use squall_definitions::data_type::TypeRules;
-use squall_parser::ast::{Span, Statement};
+use squall_parser::ast::{Call, Span, Statement};
 use squall_parser::{ParseOptions, parse_body};
 use squall_planner::bind::{RowTable, RowTriggers};
-use squall_planner::{Binder, TableResolver};
-use squall_server_state::charset::collation;
+use squall_planner::{Binder, KeptParameters, TableResolver};
 use squall_statement_context::{BindSettings, StatementContext, UserVariables};
-use squall_types::{SqlError, SqlMode, SqlResult, SqlType, Value};
+use squall_types::{CollationId, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::collections::HashMap;
 use std::fmt::{self, Debug, Formatter};
 use std::sync::Arc;
@@ -75,6 +76,14 @@ impl ReadyTrigger {
         }
     }
 
+    /// Whether it may give `@variables` values.
+    fn assigns_variables(&self) -> bool {
+        match self {
+            ReadyTrigger::Compiled { compiled, .. } => compiled.program.assigns_variables,
+            ReadyTrigger::Interpreted { .. } => true,
+        }
+    }
+
     /// Whether it sets a column of NEW.
     fn sets(&self, column: usize) -> bool {
         match self {
@@ -110,8 +119,11 @@ impl BoundTriggers {
     fn note_statements(&self) {
         let context = self.functions.context();
         for (at, trigger) in self.parsed.table.triggers.iter().enumerate() {
-            if self.ready(at, trigger, context).is_ok_and(|ready| ready.runs_statements()) {
+            let Ok(ready) = self.ready(at, trigger, context) else { continue };
+            if ready.runs_statements() {
                 context.programs.note_call();
+            } else if ready.assigns_variables() {
+                context.programs.note_assignments();
             }
         }
     }
@@ -165,7 +177,12 @@ impl BoundTriggers {
     /// A body that is run statement by statement. Which columns of OLD and NEW it reads its text tells; if it does not, it may be all.
     fn interpreted(&self, trigger: &TriggerDef, parsed: &ParsedBody) -> SqlResult<ReadyTrigger> {
         let (time, event) = (trigger.time, trigger.event);
-        let sets = TriggerRows { table: &self.parsed.table, time, event }.columns_set(&parsed.body);
+        let catalog = self.functions.shared().catalog.load();
+        let procedure = |call: &Call| {
+            let database = call.procedure.schema.as_ref().map_or(&*self.database, |schema| schema.as_str());
+            catalog.routine(database, RoutineKind::Procedure, call.procedure.name.as_str()).cloned()
+        };
+        let sets = TriggerRows { table: &self.parsed.table, time, event }.columns_set(&parsed.body, &procedure);
         let options = squall_planner::bind::parse_options(SqlMode(trigger.sql_mode));
         match squall_parser::qualified_by(&trigger.body, &options, &["OLD", "NEW"]) {
             Some(names) => {
@@ -173,7 +190,7 @@ impl BoundTriggers {
                 let mut uses = vec![0_i64; self.parsed.table.columns.len()];
                 let named = names.iter().filter_map(|name| self.parsed.table.column(name));
                 named.for_each(|(ordinal, _)| uses[ordinal] += 1);
-                sets.iter().for_each(|ordinal| uses[*ordinal] -= 1);
+                sets.iter().filter(|set| !set.is_read).for_each(|set| uses[set.ordinal] -= 1);
                 let reads = uses.iter().enumerate().filter(|(_, uses)| **uses > 0).map(|(ordinal, _)| ordinal);
                 self.check_columns(trigger, reads, Privileges::SELECT, "SELECT")?;
             }
@@ -182,6 +199,7 @@ impl BoundTriggers {
                 self.check_definer(trigger, table, Privileges::SELECT, "SELECT")?;
             }
         }
+        let sets: Vec<usize> = sets.iter().map(|set| set.ordinal).collect();
         self.check_columns(trigger, sets.iter().copied(), Privileges::UPDATE, "UPDATE")?;
         Ok(ReadyTrigger::Interpreted { sets })
     }
@@ -226,7 +244,7 @@ impl BoundTriggers {
 
     /// The settings of a body: those of the statement, but for what its creator had.
     fn settings_of(&self, trigger: &TriggerDef) -> SqlResult<Arc<BindSettings>> {
-        let collation = collation(&trigger.connection_collation)?;
+        let collation = CollationId::named(&trigger.connection_collation)?;
         Ok(self.functions.context().settings.of_program(&self.database, SqlMode(trigger.sql_mode), collation))
     }
 
@@ -258,12 +276,14 @@ impl BoundTriggers {
             tables: &*self.tables,
             params: &[],
             text: ASSIGNS_VARIABLES,
-            keeps_parameters: false,
+            kept_parameters: KeptParameters::None,
             insert_values: None,
+            source_subqueries: &[],
             row_keys_of_views: false,
             change_locks: Default::default(),
         };
-        let rules = TypeRules { collation: collation(&trigger.database_collation)?, sql_mode: settings.sql_mode };
+        let rules =
+            TypeRules { collation: CollationId::named(&trigger.database_collation)?, sql_mode: settings.sql_mode };
         let mut compiler = Compiler::new(&binder, rules, Invoker::Definer(trigger.definer.clone()));
         let old = trigger.event.has_old().then_some(OLD_ALIAS);
         let new = trigger.event.has_new().then_some(NEW_ALIAS);
@@ -317,19 +337,10 @@ impl BoundTriggers {
     /// Runs a body statement by statement; gives NEW as it is then. Its warnings, and its values of functions about the last
     /// statement, end with it.
     fn run_inside(&self, at: usize, old: &[Value], new: &[Value], context: &StatementContext) -> SqlResult<Vec<Value>> {
-        let session = InnerSession::of(context).ok_or_else(no_place)?;
-        let (database, parsed) = (self.database.clone(), self.parsed.clone());
+        let programs = StatementPrograms::of(context).ok_or_else(no_place)?;
         let rows = (old.to_vec(), new.to_vec());
-        let (found_rows, row_count) = (context.found_rows, context.row_count);
-        let last_insert_id = context.last_insert_id.load(Ordering::Relaxed);
-        let work: Work = Box::new(move |session| {
-            Box::pin(async move {
-                (session.previous.found_rows, session.previous.row_count) = (found_rows, row_count);
-                session.previous.last_insert_id = last_insert_id;
-                session.run_trigger(&database, (&parsed, at), rows).await
-            })
-        });
-        session.call(work, &context.fork())
+        let trigger = (&*self.parsed, at);
+        programs.call(&context.fork(), async |session| session.run_trigger(&self.database, trigger, rows).await)
     }
 }
 

@@ -3,8 +3,9 @@
 use crate::api::TextRequest;
 use crate::plans::long_statement::Text;
 use crate::plans::statements::Statements;
+use crate::plans::{AtOnce, Found, Route, Unanswered};
 use crate::result::writer::ResultWriter;
-use crate::session::{Request, Session, keeps_diagnostics};
+use crate::session::{Request, Session, SessionState, keeps_diagnostics};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::io;
 
@@ -16,6 +17,24 @@ impl Session {
         writer: &mut dyn ResultWriter,
     ) -> io::Result<()> {
         let TextRequest { command, sql, values } = text;
+        // One statement that was run before, by this session or another, is not read again.
+        match self.answer_with_values(sql, &values, writer) {
+            AtOnce::Answered => {
+                self.tell_conditions(writer);
+                return writer.flush().await;
+            }
+            AtOnce::Left(Unanswered(Some(Found { statement: Some(statement), route, .. })))
+                if matches!(route, Route::PointChange(_)) =>
+            {
+                self.begin_command(command, sql);
+                let request = Request { route: Some(&route), ..Request::of_prepared(&statement, &values) };
+                if self.run(request, false, writer).await? {
+                    self.tell_conditions(writer);
+                }
+                return self.end_command(writer).await;
+            }
+            AtOnce::Left(_) => {}
+        }
         let (whole, mut values) = (Text::shared(sql), values.into_iter());
         let mut statements = Statements::of(&whole);
         while self.run_next(command, &mut statements, &mut values, writer).await? {
@@ -54,10 +73,19 @@ impl Session {
         if !self.run_with_values(Request::of_text(&statement), &own, !statement.is_last(), writer).await? {
             return Ok(false);
         }
-        if !keeps_diagnostics(&statement.parsed.statement) && self.diagnostics.total() > 0 {
-            writer.conditions(self.diagnostics.rows());
+        if !keeps_diagnostics(&statement.parsed.statement) {
+            self.tell_conditions(writer);
         }
         Ok(!statement.is_last())
+    }
+}
+
+impl SessionState {
+    /// Tells of the warnings and notes of the statement before, if it has any.
+    fn tell_conditions(&self, writer: &mut dyn ResultWriter) {
+        if self.diagnostics.total() > 0 {
+            writer.conditions(self.diagnostics.rows());
+        }
     }
 }
 

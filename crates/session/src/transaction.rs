@@ -2,38 +2,21 @@
 
 use crate::result::Outcome;
 use crate::result::writer::SessionChange;
-use crate::session::Session;
+use crate::session::{Session, SessionState};
 use crate::state::settings::{Completion as CompletionType, TransactionTracking};
 use crate::state::transaction::{OpenTransaction, store_level};
 use squall_catalog::name::eq_ignore_case;
+use squall_instrumentation::process::ShownSavepoints;
 use squall_parser::ast::{
     AccessMode, Completion, IsolationLevel as AstLevel, Statement, Transaction as AstTransaction,
     TransactionCharacteristics, VariableScope,
 };
-use squall_row_store::{IsolationLevel, LockWait, ReadView, Transaction, TransactionOptions};
+use squall_row_store::{IsolationLevel, LockWait, ReadView, Savepoint, Transaction, TransactionOptions};
 use squall_server_state::variables::isolation_words;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::time::Duration;
 
 impl Session {
-    /// `innodb_lock_wait_timeout`.
-    pub(crate) fn lock_wait(&self) -> LockWait {
-        LockWait::Timeout(Duration::from_secs(self.settings.lock_wait_seconds))
-    }
-
-    /// Whether a statement may change nothing: its transaction is READ ONLY, the open one or the one that it would begin.
-    pub(crate) fn is_read_only_now(&self) -> bool {
-        self.nesting.is_within_read_only
-            || match &self.transaction.open {
-                Some(open) => open.read_only,
-                None => self
-                    .transaction
-                    .next
-                    .access
-                    .map_or(self.settings.read_only, |access| access == AccessMode::ReadOnly),
-            }
-    }
-
     fn transaction_options(&mut self, autocommit: bool) -> TransactionOptions {
         let next = std::mem::take(&mut self.transaction.next);
         TransactionOptions {
@@ -86,17 +69,6 @@ impl Session {
         }
     }
 
-    /// Whether a plain read may do without a transaction: it sees what is committed now.
-    pub(crate) fn reads_committed_now(&self) -> bool {
-        self.settings.autocommit && self.transaction.open.is_none()
-    }
-
-    /// The isolation level of the open transaction, or else of the next.
-    pub(crate) fn isolation_now(&self) -> IsolationLevel {
-        let next = || self.transaction.next.isolation.map_or(self.settings.isolation, store_level);
-        self.transaction.open.as_ref().map_or_else(next, |open| open.isolation)
-    }
-
     fn open_transaction(&mut self, access: Option<AccessMode>, explicit: bool) {
         let mut options = self.transaction_options(false);
         if let Some(access) = access {
@@ -104,8 +76,8 @@ impl Session {
         }
         let (read_only, isolation) = (options.read_only, options.isolation);
         let transaction = self.begin_transaction(options);
-        let open =
-            OpenTransaction { transaction: Some(transaction), explicit, read_only, isolation, savepoints: Vec::new() };
+        let (transaction, savepoints) = (Some(transaction), Vec::new());
+        let open = OpenTransaction { transaction, explicit, read_only, isolation, savepoints, shown: None };
         self.transaction.open = Some(open);
         self.track_transaction(access);
     }
@@ -243,20 +215,6 @@ impl Session {
         }
     }
 
-    /// Isolation and access of the open transaction, for AND CHAIN.
-    fn chained(&self) -> Option<TransactionCharacteristics> {
-        let open = self.transaction.open.as_ref()?;
-        Some(TransactionCharacteristics {
-            isolation: Some(match open.isolation {
-                IsolationLevel::ReadUncommitted => AstLevel::ReadUncommitted,
-                IsolationLevel::ReadCommitted => AstLevel::ReadCommitted,
-                IsolationLevel::RepeatableRead => AstLevel::RepeatableRead,
-                IsolationLevel::Serializable => AstLevel::Serializable,
-            }),
-            access: Some(if open.read_only { AccessMode::ReadOnly } else { AccessMode::ReadWrite }),
-        })
-    }
-
     fn complete(&mut self, completion: Completion, again: Option<TransactionCharacteristics>) -> SqlResult<Outcome> {
         let chain = completion.chain.unwrap_or(self.settings.completion == CompletionType::Chain);
         let release = completion.release.unwrap_or(self.settings.completion == CompletionType::Release);
@@ -289,43 +247,45 @@ impl Session {
             open.savepoints.push((name.to_string(), savepoint));
             self.process.transactions.change(|event| event.savepoints += 1);
         }
+        self.show_savepoints();
         Ok(Outcome::done())
     }
 
-    /// Makes a savepoint of the open transaction, if there is one.
-    pub(crate) fn mark_savepoint(&mut self, name: &str) {
+    /// Has `data_dictionary.user_defined_savepoints` show the savepoints that there are now, until the transaction ends.
+    fn show_savepoints(&mut self) {
+        let process = self.process.clone();
+        let Some(open) = &mut self.transaction.open else { return };
+        let shown = open.shown.get_or_insert_with(|| ShownSavepoints::of(&process));
+        shown.set(open.savepoints.iter().map(|(name, _)| name.clone()).filter(|name| !name.contains('\0')).collect());
+    }
+
+    /// Makes a savepoint of the open transaction, if there is one; gives the others that it has.
+    pub(crate) fn mark_savepoint(&mut self, name: &str) -> Vec<(String, Savepoint)> {
+        let others = self.transaction.open.as_ref().map_or_else(Vec::new, |open| open.savepoints.clone());
         // There is no error within a transaction.
         let _marked = self.set_savepoint(name);
+        others
     }
 
-    /// Whether the open transaction has a savepoint.
-    pub(crate) fn has_savepoint(&self, name: &str) -> bool {
-        self.find_savepoint(name).is_ok()
-    }
-
-    /// Rolls back all changes after a savepoint, and removes it.
+    /// Rolls back all changes after a savepoint. Then it has the savepoints again that it had when this one was [made](Session::mark_savepoint).
     ///
     /// # Errors
     /// 1305 if there is none.
-    pub(crate) fn take_back_to(&mut self, name: &str) -> SqlResult<()> {
+    pub(crate) fn take_back_to(&mut self, name: &str, others: Vec<(String, Savepoint)>) -> SqlResult<()> {
         self.rollback_to(name)?;
-        self.forget_savepoint(name)
+        if let Some(open) = &mut self.transaction.open {
+            open.savepoints = others;
+        }
+        self.show_savepoints();
+        Ok(())
     }
 
-    /// Forgets a savepoint and those behind it.
-    ///
-    /// # Errors
-    /// 1305 if there is none.
-    pub(crate) fn forget_savepoint(&mut self, name: &str) -> SqlResult<()> {
-        self.release_savepoint(name).map(|_| ())
-    }
-
-    fn find_savepoint(&self, name: &str) -> SqlResult<usize> {
-        self.transaction
-            .open
-            .as_ref()
-            .and_then(|open| open.savepoints.iter().position(|(other, _)| eq_ignore_case(other, name)))
-            .ok_or_else(|| SqlError::new(ErrorCode::SpDoesNotExist, &[&"SAVEPOINT", &name]))
+    /// Forgets a savepoint, and none of those behind it.
+    pub(crate) fn forget_savepoint(&mut self, name: &str) {
+        if let Some(open) = &mut self.transaction.open {
+            open.savepoints.retain(|(other, _)| other != name);
+        }
+        self.show_savepoints();
     }
 
     fn rollback_to(&mut self, name: &str) -> SqlResult<Outcome> {
@@ -337,6 +297,7 @@ impl Session {
             open.savepoints.truncate(at + 1);
             self.process.transactions.change(|event| event.rollbacks_to_savepoint += 1);
         }
+        self.show_savepoints();
         Ok(Outcome::done())
     }
 
@@ -346,14 +307,16 @@ impl Session {
             open.savepoints.truncate(at);
             self.process.transactions.change(|event| event.savepoints_released += 1);
         }
+        self.show_savepoints();
         Ok(Outcome::done())
     }
 
     /// SET [SESSION|GLOBAL] TRANSACTION: without scope it holds for the next transaction only.
-    pub(crate) fn set_transaction(
+    pub(crate) async fn set_transaction(
         &mut self,
         scope: Option<VariableScope>,
         characteristics: TransactionCharacteristics,
+        sql: &[u8],
     ) -> SqlResult<Outcome> {
         let Some(scope) = scope else {
             if self.transaction.is_open() {
@@ -371,7 +334,7 @@ impl Session {
         if let Some(access) = characteristics.access {
             items.push(("transaction_read_only", Value::from(access == AccessMode::ReadOnly)));
         }
-        self.set_variables(scope, &items)?;
+        self.set_variables(scope, &items, sql).await?;
         Ok(Outcome::done())
     }
 
@@ -381,6 +344,64 @@ impl Session {
             return self.commit().await;
         }
         Ok(())
+    }
+}
+
+impl SessionState {
+    /// `innodb_lock_wait_timeout`.
+    pub(crate) fn lock_wait(&self) -> LockWait {
+        LockWait::Timeout(Duration::from_secs(self.settings.lock_wait_seconds))
+    }
+
+    /// Whether a statement may change nothing: its transaction is READ ONLY, the open one or the one that it would begin.
+    pub(crate) fn is_read_only_now(&self) -> bool {
+        self.nesting.is_within_read_only
+            || match &self.transaction.open {
+                Some(open) => open.read_only,
+                None => self
+                    .transaction
+                    .next
+                    .access
+                    .map_or(self.settings.read_only, |access| access == AccessMode::ReadOnly),
+            }
+    }
+
+    /// Whether a plain read may do without a transaction: it sees what is committed now.
+    pub(crate) fn reads_committed_now(&self) -> bool {
+        self.settings.autocommit && self.transaction.open.is_none()
+    }
+
+    /// The isolation level of the open transaction, or else of the next.
+    pub(crate) fn isolation_now(&self) -> IsolationLevel {
+        let next = || self.transaction.next.isolation.map_or(self.settings.isolation, store_level);
+        self.transaction.open.as_ref().map_or_else(next, |open| open.isolation)
+    }
+
+    /// Isolation and access of the open transaction, for AND CHAIN.
+    fn chained(&self) -> Option<TransactionCharacteristics> {
+        let open = self.transaction.open.as_ref()?;
+        Some(TransactionCharacteristics {
+            isolation: Some(match open.isolation {
+                IsolationLevel::ReadUncommitted => AstLevel::ReadUncommitted,
+                IsolationLevel::ReadCommitted => AstLevel::ReadCommitted,
+                IsolationLevel::RepeatableRead => AstLevel::RepeatableRead,
+                IsolationLevel::Serializable => AstLevel::Serializable,
+            }),
+            access: Some(if open.read_only { AccessMode::ReadOnly } else { AccessMode::ReadWrite }),
+        })
+    }
+
+    /// Whether the open transaction has a savepoint.
+    pub(crate) fn has_savepoint(&self, name: &str) -> bool {
+        self.find_savepoint(name).is_ok()
+    }
+
+    fn find_savepoint(&self, name: &str) -> SqlResult<usize> {
+        self.transaction
+            .open
+            .as_ref()
+            .and_then(|open| open.savepoints.iter().position(|(other, _)| eq_ignore_case(other, name)))
+            .ok_or_else(|| SqlError::new(ErrorCode::SpDoesNotExist, &[&"SAVEPOINT", &name]))
     }
 
     fn track_transaction(&mut self, access: Option<AccessMode>) {

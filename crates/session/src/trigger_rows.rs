@@ -1,12 +1,13 @@
 //! OLD and NEW in the bodies of triggers.
 
 use crate::program_errors::undeclared_variable;
-use squall_catalog::{TableDef, TriggerEvent, TriggerTime};
+use squall_catalog::{RoutineDef, RoutineParameterMode, TableDef, TriggerEvent, TriggerTime};
 use squall_parser::ast::{
-    ColumnName, Declaration, DiagnosticsItem, DiagnosticsItems, Expr, ProgramStatement, SelectInto, Set, SetItem,
+    Call, ColumnName, Declaration, DiagnosticsItem, DiagnosticsItems, Expr, ProgramStatement, SelectInto, Set, SetItem,
     Statement, Step, VariableTarget,
 };
 use squall_types::{ErrorCode, SqlError, SqlResult};
+use std::sync::Arc;
 
 /// The table, time and event that a trigger's body is for.
 #[derive(Clone, Copy)]
@@ -14,6 +15,14 @@ pub(crate) struct TriggerRows<'a> {
     pub table: &'a TableDef,
     pub time: TriggerTime,
     pub event: TriggerEvent,
+}
+
+/// A place of a body that sets a column of NEW.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ColumnSet {
+    pub ordinal: usize,
+    /// Whether it reads the column too, as an INOUT argument.
+    pub is_read: bool,
 }
 
 impl TriggerRows<'_> {
@@ -29,20 +38,40 @@ impl TriggerRows<'_> {
         Ok(())
     }
 
-    /// The columns of NEW that a body sets.
-    pub fn columns_set(&self, body: &Statement) -> Vec<usize> {
+    /// The columns of NEW that a body sets, once for each place; `procedure` finds what it calls.
+    pub fn columns_set(
+        &self,
+        body: &Statement,
+        procedure: &dyn Fn(&Call) -> Option<Arc<RoutineDef>>,
+    ) -> Vec<ColumnSet> {
         let mut sets = Vec::new();
         let mut pending = vec![body];
+        let ordinal_of = |name: &ColumnName| self.table.column(&name.column).map(|(ordinal, _)| ordinal);
+        let set_only = |ordinal| ColumnSet { ordinal, is_read: false };
         while let Some(statement) = pending.pop() {
             match statement {
                 Statement::Set(Set::Items(items)) => sets.extend(items.iter().filter_map(|item| match item {
-                    SetItem::NewColumn { column, .. } => self.table.column(&column.column).map(|(ordinal, _)| ordinal),
+                    SetItem::NewColumn { column, .. } => ordinal_of(column).map(set_only),
                     _ => None,
                 })),
                 Statement::Program(program) => push_steps(program, &mut pending),
+                Statement::Call(call) => {
+                    let Some(routine) = procedure(call) else { continue };
+                    let arguments = routine.parameters.iter().zip(&call.arguments);
+                    sets.extend(arguments.filter_map(|(parameter, argument)| {
+                        let Expr::Column(name) = argument else { return None };
+                        name.table.as_ref().filter(|table| table.is("NEW") && name.schema.is_none())?;
+                        let is_read = match parameter.mode {
+                            RoutineParameterMode::In => return None,
+                            RoutineParameterMode::Out => false,
+                            RoutineParameterMode::InOut => true,
+                        };
+                        ordinal_of(name).map(|ordinal| ColumnSet { ordinal, is_read })
+                    }));
+                }
                 other => sets.extend(targets(other).filter_map(|name| {
                     name.table.as_ref()?;
-                    self.table.column(&name.column).map(|(ordinal, _)| ordinal)
+                    ordinal_of(name).map(set_only)
                 })),
             }
         }

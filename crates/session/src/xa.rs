@@ -1,8 +1,9 @@
 //! XA: branches of global transactions. A session works in a branch from XA START to XA PREPARE. Then the store owns it, and any
 //! session may commit it or roll it back.
 
+use crate::database::Shared;
 use crate::result::{Outcome, ResultSet, number_column, typed_column};
-use crate::session::Session;
+use crate::session::{Session, SessionState};
 use crate::state::xa::XaBranch;
 use crate::statement_kind::ends_transaction;
 use squall_catalog::{Need, Privileges};
@@ -50,46 +51,6 @@ fn works_in_transaction(statement: &Statement) -> bool {
 }
 
 impl Session {
-    /// The error of statements that an open branch forbids: to end its transaction otherwise, and once it has ended to work in
-    /// it.
-    ///
-    /// # Errors
-    /// 1399; 1402, 1613 or 1614 where its transaction has been rolled back; 4091 for a new TEMPORARY table.
-    pub(crate) fn check_branch(&self, statement: &Statement) -> SqlResult<()> {
-        let Some(branch) = &self.xa else { return Ok(()) };
-        if matches!(statement, Statement::Transaction(Transaction::Xa(_))) {
-            return Ok(());
-        }
-        if ends_transaction(statement) {
-            return Err(rmfail(branch.state()));
-        }
-        if works_in_transaction(statement) {
-            match branch.failure {
-                Some(failure) if !branch.is_idle => return Err(SqlError::new(failure, &[])),
-                None if !branch.is_idle => {}
-                _ => return Err(rmfail(branch.state())),
-            }
-        }
-        match statement {
-            Statement::CreateTable(create) if create.temporary => Err(SqlError::new(ErrorCode::XaTempTable, &[])),
-            _ => Ok(()),
-        }
-    }
-
-    /// 1399 while the session works in a branch, whose transaction only XA ends.
-    pub(crate) fn check_no_branch(&self) -> SqlResult<()> {
-        self.xa.as_ref().map_or(Ok(()), |branch| Err(rmfail(branch.state())))
-    }
-
-    /// Notes that an error has rolled a branch's transaction back.
-    pub(crate) fn note_branch_failure(&mut self, error: u16) {
-        if !self.transaction.is_open()
-            && let Some(branch) = &mut self.xa
-        {
-            branch.failure.get_or_insert(failure_of(error));
-        }
-    }
-
     /// XA.
     pub(crate) async fn run_xa(&mut self, xa: &Xa, context: &StatementContext) -> SqlResult<Outcome> {
         match xa {
@@ -131,56 +92,25 @@ impl Session {
         Ok(())
     }
 
-    /// The branch that the session works in, if it is in one that is so called.
-    fn branch_called(&mut self, xid: &Xid) -> SqlResult<&mut XaBranch> {
-        match &mut self.xa {
-            Some(branch) if *branch.branch.xid() == *xid => Ok(branch),
-            Some(_) => Err(SqlError::new(ErrorCode::XaerNota, &[])),
-            None => Err(rmfail(NO_BRANCH)),
-        }
-    }
-
-    fn end_branch(&mut self, xid: &Xid) -> SqlResult<()> {
-        if let Some(branch) = self.xa.as_ref().filter(|branch| branch.is_idle) {
-            return Err(rmfail(branch.state()));
-        }
-        let branch = self.branch_called(xid)?;
-        branch.is_idle = true;
-        match branch.failure {
-            Some(failure) => Err(SqlError::new(failure, &[])),
-            None => Ok(()),
-        }
-    }
-
     async fn prepare_branch(&mut self, xid: &Xid) -> SqlResult<()> {
         if let Some(branch) = self.xa.as_ref().filter(|branch| !branch.is_idle || branch.failure.is_some()) {
             return Err(rmfail(branch.state()));
         }
         self.branch_called(xid)?;
+        // Without one the branch stays as it is.
+        let place = self.shared.runtime.waiting_threads().take()?;
         let open = self.transaction.open.take().and_then(|open| open.transaction);
         let (Some(XaBranch { branch, .. }), Some(transaction)) = (self.xa.take(), open) else {
             return Err(SqlError::new(ErrorCode::XaRbrollback, &[]));
         };
-        let prepared = self.blocking(move |shared| shared.branches.prepare(branch, transaction)).await;
+        let prepare = move |shared: &Shared| shared.branches.prepare(branch, transaction);
+        let prepared = self.shared.waiting_in(place, prepare).await;
         self.branch_has_ended(prepared.is_ok());
         prepared.map_err(|error| match failure_of(error.code) {
             // What is not supported, or went wrong, says more.
             ErrorCode::XaRbrollback => error,
             failure => SqlError::new(failure, &[]),
         })
-    }
-
-    /// Looks for a branch that is not the session's own: the session is to be in none, and in no other transaction.
-    fn check_outside(&self) -> SqlResult<()> {
-        self.check_no_branch()?;
-        match self.transaction.is_open() {
-            true => Err(rmfail(NO_BRANCH)),
-            false => Ok(()),
-        }
-    }
-
-    fn is_own_branch(&self, xid: &Xid) -> bool {
-        self.xa.as_ref().is_some_and(|branch| branch.branch.xid() == xid)
     }
 
     async fn commit_branch(&mut self, xid: Xid, one_phase: bool) -> SqlResult<()> {
@@ -202,7 +132,10 @@ impl Session {
         }
         let session = self.process.id;
         let _pass = self.read_lock_pass().await?;
-        self.blocking(move |shared| shared.branches.commit(&xid, session).unwrap_or_else(unknown)).await
+        // Others may wait for its rows in all places.
+        let place = self.shared.runtime.waiting_threads().take_beyond();
+        let commit = move |shared: &Shared| shared.branches.commit(&xid, session).unwrap_or_else(unknown);
+        self.shared.waiting_in(place, commit).await
     }
 
     async fn roll_back_branch(&mut self, xid: Xid) -> SqlResult<()> {
@@ -245,6 +178,82 @@ impl Session {
             result.rows.push(vec![format, global_length, branch_length, data]);
         }
         Ok(Outcome::Rows(result))
+    }
+}
+
+impl SessionState {
+    /// The error of statements that an open branch forbids: to end its transaction otherwise, and once it has ended to work in
+    /// it.
+    ///
+    /// # Errors
+    /// 1399; 1402, 1613 or 1614 where its transaction has been rolled back; 4091 for a new TEMPORARY table.
+    pub(crate) fn check_branch(&self, statement: &Statement) -> SqlResult<()> {
+        let Some(branch) = &self.xa else { return Ok(()) };
+        if matches!(statement, Statement::Transaction(Transaction::Xa(_))) {
+            return Ok(());
+        }
+        if ends_transaction(statement) {
+            return Err(rmfail(branch.state()));
+        }
+        if works_in_transaction(statement) {
+            match branch.failure {
+                Some(failure) if !branch.is_idle => return Err(SqlError::new(failure, &[])),
+                None if !branch.is_idle => {}
+                _ => return Err(rmfail(branch.state())),
+            }
+        }
+        match statement {
+            Statement::CreateTable(create) if create.temporary => Err(SqlError::new(ErrorCode::XaTempTable, &[])),
+            _ => Ok(()),
+        }
+    }
+
+    /// 1399 while the session works in a branch, whose transaction only XA ends.
+    pub(crate) fn check_no_branch(&self) -> SqlResult<()> {
+        self.xa.as_ref().map_or(Ok(()), |branch| Err(rmfail(branch.state())))
+    }
+
+    /// Notes that an error has rolled a branch's transaction back.
+    pub(crate) fn note_branch_failure(&mut self, error: u16) {
+        if !self.transaction.is_open()
+            && let Some(branch) = &mut self.xa
+        {
+            branch.failure.get_or_insert(failure_of(error));
+        }
+    }
+
+    /// The branch that the session works in, if it is in one that is so called.
+    fn branch_called(&mut self, xid: &Xid) -> SqlResult<&mut XaBranch> {
+        match &mut self.xa {
+            Some(branch) if *branch.branch.xid() == *xid => Ok(branch),
+            Some(_) => Err(SqlError::new(ErrorCode::XaerNota, &[])),
+            None => Err(rmfail(NO_BRANCH)),
+        }
+    }
+
+    fn end_branch(&mut self, xid: &Xid) -> SqlResult<()> {
+        if let Some(branch) = self.xa.as_ref().filter(|branch| branch.is_idle) {
+            return Err(rmfail(branch.state()));
+        }
+        let branch = self.branch_called(xid)?;
+        branch.is_idle = true;
+        match branch.failure {
+            Some(failure) => Err(SqlError::new(failure, &[])),
+            None => Ok(()),
+        }
+    }
+
+    /// Looks for a branch that is not the session's own: the session is to be in none, and in no other transaction.
+    fn check_outside(&self) -> SqlResult<()> {
+        self.check_no_branch()?;
+        match self.transaction.is_open() {
+            true => Err(rmfail(NO_BRANCH)),
+            false => Ok(()),
+        }
+    }
+
+    fn is_own_branch(&self, xid: &Xid) -> bool {
+        self.xa.as_ref().is_some_and(|branch| branch.branch.xid() == xid)
     }
 }
 

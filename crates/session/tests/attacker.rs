@@ -45,7 +45,7 @@ const OBJECTS: &str = "
     INSERT INTO other.part VALUES (1, #, '$');
     CREATE USER attacker; GRANT ALL ON own.* TO attacker; GRANT SELECT (id), INSERT (id), UPDATE (id) ON other.part TO attacker";
 
-/// What is the account's own, made anew now and then.
+/// What is the account's own, made again now and then.
 const OWN: &str = "
     DROP DATABASE IF EXISTS own; CREATE DATABASE own;
     CREATE TABLE own.t (id INT PRIMARY KEY AUTO_INCREMENT, n INT, s VARCHAR(40), KEY (n)); INSERT INTO own.t VALUES (1, 1, 'one');
@@ -126,7 +126,7 @@ impl World {
         world
     }
 
-    /// Makes what is the account's own anew.
+    /// Makes what is the account's own again.
     async fn begin_round(&mut self) {
         run_as_root(&mut self.root, OWN).await;
         self.attacker = connect(&self.database);

@@ -410,14 +410,13 @@ fn ddl_errors() {
     fixture.check("SHOW CREATE TABLE t", "[Table|Create Table]\nt|CREATE TABLE `t` (\n  `e` enum('a','b') NOT NULL,\n  `s` set('x','y') DEFAULT 'x,y',\n  `b` bit(4) DEFAULT b'101',\n  `y` year DEFAULT NULL,\n  `n` binary(3) DEFAULT 'ab\\0'\n) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci");
 }
 
+/// Two rows.
+const TWO_ROWS: &str = "CREATE TABLE t (a INT PRIMARY KEY, b INT, KEY (b)); INSERT INTO t VALUES (1,1),(2,2)";
+
 #[test]
-#[expect(clippy::too_many_lines, reason = "a list of answers")]
-fn explain_and_information_schema() {
+fn tables_of_information_schema_have_rows() {
     let mut fixture = Fixture::new();
-    fixture.run("CREATE TABLE t (a INT PRIMARY KEY, b INT, KEY (b)); INSERT INTO t VALUES (1,1),(2,2)");
-    let explained = fixture.run("EXPLAIN SELECT * FROM t WHERE a = 1");
-    assert!(explained.starts_with("[id|select_type|table|"), "{explained}");
-    assert!(explained.contains("PRIMARY"), "{explained}");
+    fixture.run(TWO_ROWS);
     for table in [
         "SCHEMATA",
         "TABLES",
@@ -447,6 +446,12 @@ fn explain_and_information_schema() {
         let printed = fixture.run(&format!("SELECT COUNT(*) >= 0 FROM information_schema.{table}"));
         assert!(printed.ends_with("]\n1\n"), "{table}: {printed}");
     }
+}
+
+#[test]
+fn show_statements_answer_with_rows() {
+    let mut fixture = Fixture::new();
+    fixture.run(TWO_ROWS);
     for show in [
         "DATABASES",
         "TABLES",
@@ -483,6 +488,15 @@ fn explain_and_information_schema() {
         let printed = fixture.run(&format!("SHOW {show}"));
         assert!(printed.starts_with('['), "SHOW {show}: {printed}");
     }
+}
+
+#[test]
+fn queries_about_a_table_and_of_it() {
+    let mut fixture = Fixture::new();
+    fixture.run(TWO_ROWS);
+    let explained = fixture.run("EXPLAIN SELECT * FROM t WHERE a = 1");
+    assert!(explained.starts_with("[id|select_type|table|"), "{explained}");
+    assert!(explained.contains("PRIMARY"), "{explained}");
     fixture.check(
         "SELECT COLUMN_NAME, COLUMN_KEY, DATA_TYPE FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 't' ORDER BY ORDINAL_POSITION",
         "[COLUMN_NAME|COLUMN_KEY|DATA_TYPE]\na|PRI|int\nb|MUL|int",
@@ -561,4 +575,47 @@ fn a_statement_that_cannot_be_prepared_is_one_that_failed() {
          WHERE event_name = 'statement/com/Prepare'",
         "[sum_errors]\n2",
     );
+}
+
+/// Large values are off until somebody asks for them: servers of earlier versions can open the data directory until then.
+#[test]
+fn the_data_directory_keeps_its_format_until_a_limit_of_large_values_holds() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let run = |statements: &[&str]| {
+        let database = Database::open(directory.path(), OpenOptions::default()).expect("a database");
+        let mut session = database.connect().expect("a session");
+        for sql in statements {
+            let printed = run_in(&runtime, &mut session, sql, None);
+            assert!(!printed.contains("ERROR"), "{sql}: {printed}");
+        }
+    };
+    let may_have_large_values = || {
+        let store = squall_row_store::RowStore::open(directory.path().join("rows"), Default::default());
+        store.expect("a store").may_have_large_values()
+    };
+    run(&["CREATE DATABASE test; CREATE TABLE test.t (b LONGBLOB); INSERT INTO test.t VALUES (REPEAT('b', 100000))"]);
+    assert!(!may_have_large_values());
+    // The longest value that there is turns it off.
+    run(&["SET GLOBAL blob_inline_limit = 4294967295; INSERT INTO test.t VALUES (REPEAT('c', 100000))"]);
+    assert!(!may_have_large_values());
+    run(&["SET PERSIST_ONLY blob_inline_limit = 1000"]);
+    assert!(!may_have_large_values());
+    // A persisted one holds from the start on.
+    run(&[]);
+    assert!(may_have_large_values());
+}
+
+#[test]
+fn a_limit_of_large_values_changes_the_format_when_it_is_set() {
+    let mut fixture = Fixture::new();
+    fixture.check("SET GLOBAL blob_inline_limit = 4294967294", "ok 0");
+    fixture.check(
+        "SET GLOBAL blob_inline_limit = DEFAULT; SELECT @@blob_inline_limit",
+        "ok 0\n[@@blob_inline_limit]\n4294967295",
+    );
+    let Fixture { _directory: directory, database, session, runtime } = fixture;
+    drop((session, database, runtime));
+    let store = squall_row_store::RowStore::open(directory.path().join("rows"), Default::default()).expect("a store");
+    assert!(store.may_have_large_values());
 }

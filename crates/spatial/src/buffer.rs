@@ -12,7 +12,7 @@ use std::f64::consts::TAU;
 /// How the ends of lines look.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum End {
-    /// Round, a full circle of so many positions.
+    /// Round, a full circle of this many positions.
     Round(u32),
     /// Cut off at the line's end.
     Flat,
@@ -21,16 +21,16 @@ pub enum End {
 /// How the corners look.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Join {
-    /// Round, a full circle of so many positions.
+    /// Round, a full circle of this many positions.
     Round(u32),
-    /// Prolonged to a point, at most so many distances away.
+    /// Prolonged to a point, at most this many distances away.
     Miter(f64),
 }
 
 /// How points look.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PointShape {
-    /// A circle of so many positions.
+    /// A circle of this many positions.
     Circle(u32),
     /// A square.
     Square,
@@ -123,7 +123,7 @@ fn around_point(center: Coord<f64>, distance: f64, shape: PointShape) -> Polygon
 /// Where a circle on the ellipsoid begins, in degrees from the north: a thousandth of a radian, as in MySQL.
 const FIRST_DIRECTION: f64 = 0.057_295_779_513_082_32;
 
-/// The places within so many metres of a position on the ellipsoid.
+/// The places within this many metres of a position on the ellipsoid.
 pub fn around_position(center: Coord<f64>, metres: f64, positions: u32) -> Geometry<f64> {
     let mut ring: Vec<Coord<f64>> = (0..positions)
         .map(|at| FIRST_DIRECTION - 360.0 * f64::from(at) / f64::from(positions))

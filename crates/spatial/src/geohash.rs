@@ -5,7 +5,7 @@ const DIGITS: &[u8; 32] = b"0123456789bcdefghjkmnpqrstuvwxyz";
 /// Longest geohash.
 pub const LENGTH_MAX: usize = 100;
 
-/// The geohash of a position, of at most so many characters: fewer, if they say it exactly.
+/// The geohash of a position, of at most this many characters: fewer, if they say it exactly.
 pub fn encode(longitude: f64, latitude: f64, length: usize) -> String {
     let (mut longitudes, mut latitudes) = ((-180.0, 180.0), (-90.0, 90.0));
     let mut hash = String::with_capacity(length);

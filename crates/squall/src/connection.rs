@@ -1,8 +1,8 @@
 //! The server and the account to connect to: options that every client command has.
 
 use clap::Args;
-use squall_client::{Client, ConnectOptions, Target};
-use std::path::PathBuf;
+use squall_client::{Client, ClientCertificate, ConnectOptions, Target, TlsMode};
+use std::path::{Path, PathBuf};
 
 /// Server and account.
 #[derive(Debug, Args)]
@@ -22,6 +22,12 @@ pub(crate) struct ConnectionArgs {
     /// Password; asked for when the option has no value. Without the option MYSQL_PWD is used, if set
     #[arg(short = 'p', long, num_args = 0..=1, require_equals = true, default_missing_value = "", value_name = "PASSWORD")]
     pub password: Option<String>,
+    /// PEM file of the certificate to show, for accounts that REQUIRE one. The connection is encrypted then, or fails
+    #[arg(long, value_name = "FILE", requires = "ssl_key", conflicts_with = "socket")]
+    pub ssl_cert: Option<PathBuf>,
+    /// PEM file of the certificate's key
+    #[arg(long, value_name = "FILE", requires = "ssl_cert")]
+    pub ssl_key: Option<PathBuf>,
 }
 
 impl ConnectionArgs {
@@ -41,11 +47,15 @@ impl ConnectionArgs {
             Some(password) => password.clone(),
             None => std::env::var("MYSQL_PWD").unwrap_or_default(),
         };
+        let certificate = self.ssl_cert.clone().zip(self.ssl_key.clone());
+        let certificate = certificate.map(|(certificate, key)| ClientCertificate { certificate, key });
         let attribute = |name: &str, value: String| (name.to_owned(), value);
         Ok(ConnectOptions {
             user: self.user.clone(),
             password,
             database: database.to_owned(),
+            tls: if certificate.is_some() { TlsMode::Required } else { TlsMode::Preferred },
+            certificate,
             attributes: vec![
                 attribute("_client_name", "squall".to_owned()),
                 attribute("_client_version", env!("CARGO_PKG_VERSION").to_owned()),
@@ -65,6 +75,11 @@ impl ConnectionArgs {
         let options = self.options(target, database)?;
         Client::connect(&options).map_err(|error| format!("cannot connect to {name}: {error}"))
     }
+}
+
+/// The Unix socket of a server that was not told another.
+pub(crate) fn default_socket(data_directory: &Path) -> PathBuf {
+    data_directory.join("squall.sock")
 }
 
 /// A name in backticks.

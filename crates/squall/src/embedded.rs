@@ -11,6 +11,7 @@ use std::time::Duration;
 use squall_server::{Server, ServerOptions};
 use squall_session::api::{
     Account, Backend, Connection, ConnectionInfo, FrontEndContext, FrontEndSettings, HandshakeSettings, KillCallback,
+    TlsRequirement,
 };
 use squall_session::{Database, OpenOptions};
 use squall_types::SqlError;
@@ -66,7 +67,7 @@ impl Embedded {
     }
 }
 
-/// The database as the owner of its files sees it: `root` needs no password. So modules are told of no front end: nobody else may come.
+/// The database as the owner of its files sees it: `root` needs no password. So modules are told of no front end: no client may connect.
 struct Owner(Database);
 
 impl FrontEndContext for Owner {
@@ -81,7 +82,7 @@ impl FrontEndContext for Owner {
             authentication: Vec::new(),
             second_authentication: Vec::new(),
             locked: false,
-            require_tls: false,
+            tls: TlsRequirement::None,
             ..account
         })
     }
@@ -90,8 +91,8 @@ impl FrontEndContext for Owner {
         self.0.client_gone(connection_id);
     }
 
-    fn connection_aborted(&self) {
-        self.0.connection_aborted();
+    fn connection_aborted(&self, connection_id: u64) {
+        self.0.connection_aborted(connection_id);
     }
 
     fn connect_failed(&self) {

@@ -6,8 +6,11 @@ mod connection;
 mod embedded;
 mod export;
 mod history;
+mod import_config;
 mod load;
 mod log;
+mod manual;
+mod ping;
 mod progress;
 mod serve;
 mod shell;
@@ -68,6 +71,10 @@ enum Command {
     Export(export::ExportArgs),
     History(history::HistoryArgs),
     Check(check::CheckArgs),
+    Ping(ping::PingArgs),
+    ImportConfig(import_config::ImportConfigArgs),
+    Completion(manual::CompletionArgs),
+    Man(manual::ManArgs),
 }
 
 fn main() -> ExitCode {
@@ -80,6 +87,10 @@ fn main() -> ExitCode {
         Command::Export(args) => export::run(&args).map_err(ShellError::Message),
         Command::History(args) => history::run(&args).map_err(ShellError::Message),
         Command::Check(args) => check::run(&args).map_err(ShellError::Message),
+        Command::Ping(args) => ping::run(&args).map_err(ShellError::Message),
+        Command::ImportConfig(args) => import_config::run(&args),
+        Command::Completion(args) => manual::complete(&args).map_err(ShellError::Message),
+        Command::Man(args) => manual::manual(&args).map_err(ShellError::Message),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

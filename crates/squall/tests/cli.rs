@@ -34,11 +34,55 @@ fn path(path: &Path) -> &str {
 #[test]
 fn help_and_version_are_everywhere() {
     assert!(printed(&["--version"]).starts_with("squall "));
-    for arguments in
-        [&["--help"][..], &["serve", "--help"], &["sql", "--help"], &["history", "--help"], &["check", "--help"]]
-    {
+    for arguments in [
+        &["--help"][..],
+        &["serve", "--help"],
+        &["sql", "--help"],
+        &["history", "--help"],
+        &["check", "--help"],
+        &["import-config", "--help"],
+        &["completion", "--help"],
+        &["man", "--help"],
+        &["ping", "--help"],
+    ] {
         assert!(printed(arguments).contains("Usage: squall"), "{arguments:?}");
     }
+}
+
+#[test]
+fn shells_and_man_know_the_commands() {
+    for shell in ["bash", "zsh", "fish"] {
+        let completion = printed(&["completion", shell]);
+        assert!(completion.contains("import-config") && completion.contains("init-from-env"), "{shell}: {completion}");
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), &completion).expect("written");
+        // A shell that is not installed cannot look at it.
+        if let Ok(checked) = Command::new(shell).arg("-n").arg(file.path()).output() {
+            assert!(checked.status.success(), "{shell}: {}", text(&checked.stderr));
+        }
+    }
+    assert!(!squall(&["completion", "cmd.exe"]).status.success());
+    assert!(printed(&["man"]).contains(".TH squall 1"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let pages = folder.path().join("man");
+    printed(&["man", path(&pages)]);
+    for page in ["squall.1", "squall-serve.1", "squall-sql.1", "squall-import-config.1"] {
+        let page = std::fs::read_to_string(pages.join(page)).expect("a page");
+        assert!(page.contains(".SH NAME") && page.contains(".SH OPTIONS"), "{page}");
+    }
+}
+
+#[test]
+fn ping_tells_whether_a_server_answers() {
+    let server = TestServer::start(Path::new(BINARY));
+    let port = server.port().to_string();
+    assert_eq!(printed(&["ping", "-P", &port]), format!("127.0.0.1:{port} answers\n"));
+    let socket = server.data_directory().join("../s.sock");
+    printed(&["ping", "--socket", path(&socket), "--wait", "60"]);
+    drop(server);
+    let silent = squall(&["ping", "-P", &port]);
+    assert_eq!(silent.status.code(), Some(1));
+    assert!(text(&silent.stderr).contains("does not answer: "), "{}", text(&silent.stderr));
 }
 
 #[test]
@@ -234,7 +278,7 @@ fn sigterm_lets_statements_end_and_closes_in_order() {
     assert_eq!(code, Some(0), "{}", server.log());
     statement.join().expect("no panic").expect("the running statement ends");
     assert!(idle.query_drop("SELECT 1").is_err());
-    assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_err(), "nobody listens any more");
+    assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_err(), "the listener is closed");
     server.restart();
     let count: Option<u64> = server.connect().query_first("SELECT COUNT(*) FROM d.t").expect("a count");
     assert_eq!(count, Some(1));

@@ -185,7 +185,7 @@ fn killed_definitions_happen_as_a_whole() {
                 std::thread::spawn(move || define_until_killed(port, definitions, &told))
             })
             .collect();
-        let total = || told.iter().map(|told| told.lock().expect("nobody panicked").acknowledged).sum::<u64>();
+        let total = || told.iter().map(|told| told.lock().expect("no panic").acknowledged).sum::<u64>();
         let before = total();
         squall_test_support::let_work(Duration::from_millis(100 + random.number() % 800), || total() > before + 1);
         server.kill();
@@ -196,7 +196,7 @@ fn killed_definitions_happen_as_a_whole() {
         check_definitions(&server, round);
         let mut conn = server.connect();
         for (definitions, told) in DEFINITIONS.iter().zip(&told) {
-            let mut told = told.lock().expect("nobody panicked");
+            let mut told = told.lock().expect("no panic");
             let found = definitions.state(&mut conn);
             assert!(
                 found == told.state || told.asked_for == Some(&found),
@@ -208,7 +208,7 @@ fn killed_definitions_happen_as_a_whole() {
             (told.state, told.asked_for) = (found, None);
         }
     }
-    let done: Vec<u64> = told.iter().map(|told| told.lock().expect("nobody panicked").acknowledged).collect();
+    let done: Vec<u64> = told.iter().map(|told| told.lock().expect("no panic").acknowledged).collect();
     println!("{rounds} kills, {done:?} definitions");
     assert!(done.iter().sum::<u64>() > rounds, "too few definitions ({done:?}) for the run to mean anything");
     assert!(done.iter().all(|done| *done > 0), "definitions of a kind that were never done: {done:?}");
@@ -222,9 +222,9 @@ fn define_until_killed(port: u16, definitions: &Definitions, told: &Mutex<Told>)
     const DONE_BEFORE: [u16; 10] = [1050, 1146, 1051, 1007, 1008, 1049, 1060, 1061, 1091, 1062];
     loop {
         for (sql, after) in definitions.steps {
-            told.lock().expect("nobody panicked").asked_for = Some(after);
+            told.lock().expect("no panic").asked_for = Some(after);
             let done = conn.query_drop(sql);
-            let mut told = told.lock().expect("nobody panicked");
+            let mut told = told.lock().expect("no panic");
             match done {
                 Ok(()) => {
                     told.state = (*after).to_owned();

@@ -7,10 +7,11 @@
 use mysql::prelude::Queryable;
 use squall_test_support::random::Random;
 use squall_test_support::server::{self, TestServer};
+use squall_types::clock::now_micros;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 const CLIENTS: u64 = 3;
 
@@ -91,7 +92,7 @@ fn what_was_seen_to_run_is_not_run_again() {
 }
 
 fn unix_seconds() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_secs()
+    now_micros().unsigned_abs() / 1_000_000
 }
 
 /// Looks at the queue until the server is gone; gives the numbers of what was running.

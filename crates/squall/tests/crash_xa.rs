@@ -52,7 +52,7 @@ fn prepared_branches_outlive_kills() {
                 std::thread::spawn(move || write_until_killed(port, writer, &told, Random::new(seed)))
             })
             .collect();
-        let total = || told.iter().map(|told| told.lock().expect("nobody panicked").prepared).sum::<u64>();
+        let total = || told.iter().map(|told| told.lock().expect("no panic").prepared).sum::<u64>();
         let before = total();
         squall_test_support::let_work(Duration::from_millis(20 + random.number() % 200), || total() > before + 2);
         server.kill();
@@ -66,16 +66,16 @@ fn prepared_branches_outlive_kills() {
             server.restart();
         }
         for (told, writer) in told.iter().zip(0..) {
-            decide(&server, writer, &mut told.lock().expect("nobody panicked"), round, &mut random);
+            decide(&server, writer, &mut told.lock().expect("no panic"), round, &mut random);
         }
         let mut conn = server.connect();
         let left: Vec<(i64, i64, i64, String)> = conn.query("XA RECOVER").expect("XA RECOVER");
-        assert!(left.is_empty(), "round {round}: branches that nobody has begun: {left:?}");
+        assert!(left.is_empty(), "round {round}: branches that no writer has begun: {left:?}");
         let checked: Vec<(String, String, String, String)> =
             conn.query("CHECK TABLE xa.journal, xa.copy, xa.counter").expect("CHECK TABLE");
         assert!(checked.iter().all(|row| row.3 == "OK"), "round {round}: {checked:?}");
     }
-    let branches: u64 = told.iter().map(|told| told.lock().expect("nobody panicked").prepared).sum();
+    let branches: u64 = told.iter().map(|told| told.lock().expect("no panic").prepared).sum();
     assert!(branches > rounds, "too few branches ({branches}) for the run to mean anything");
     println!("{rounds} kills, {branches} branches");
 }
@@ -89,7 +89,7 @@ fn write_until_killed(port: u16, writer: u64, told: &Mutex<Told>, mut random: Ra
     let Ok(mut conn) = server::connect("127.0.0.1", port, Duration::from_secs(5)) else { return };
     loop {
         let n = {
-            let mut told = told.lock().expect("nobody panicked");
+            let mut told = told.lock().expect("no panic");
             told.begun += 1;
             told.begun
         };
@@ -106,7 +106,7 @@ fn write_until_killed(port: u16, writer: u64, told: &Mutex<Told>, mut random: Ra
         if statements.iter().any(|sql| conn.query_drop(sql).is_err()) {
             return;
         }
-        told.lock().expect("nobody panicked").prepared = n;
+        told.lock().expect("no panic").prepared = n;
         if random.number().is_multiple_of(4) {
             // From another session.
             let Ok(other) = server::connect("127.0.0.1", port, Duration::from_secs(5)) else { return };
@@ -117,7 +117,7 @@ fn write_until_killed(port: u16, writer: u64, told: &Mutex<Told>, mut random: Ra
         if conn.query_drop(format!("XA {word} {xid}")).is_err() {
             return;
         }
-        let mut told = told.lock().expect("nobody panicked");
+        let mut told = told.lock().expect("no panic");
         if commits {
             told.committed.insert(n)
         } else {

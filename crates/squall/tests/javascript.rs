@@ -107,7 +107,7 @@ fn kill_stops_whatever_runs() {
 
 /// More procedures at once than the server has threads for queries, each with statements, and scripts in those.
 #[test]
-fn procedures_wait_for_nobody() {
+fn procedures_do_not_wait_for_others() {
     let server = server();
     let mut client = server.connect();
     for sql in [
@@ -227,7 +227,7 @@ fn groups_are_bounded() {
 
 /// More endless scripts than the server has threads for queries.
 #[test]
-fn endless_scripts_hold_nobody_up() {
+fn endless_scripts_hold_no_session_up() {
     let server = server();
     let mut client = server.connect();
     client.query_drop("CREATE DATABASE d").expect("a database");

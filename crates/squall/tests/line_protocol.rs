@@ -286,7 +286,7 @@ fn a_listener_comes_and_goes_while_the_server_runs() {
     busy.send("SELECT SLEEP(1)");
     std::thread::sleep(Duration::from_millis(100));
     served.root.query_drop("SET PERSIST lines_enabled = OFF").expect("SET");
-    // Nobody listens any more; clients that wait are told, those that are answered get their answer first.
+    // The listener is closed; clients that wait are told, those that are answered get their answer first.
     assert!(TcpStream::connect(("127.0.0.1", port)).is_err());
     assert!(!socket.exists());
     assert_eq!(served.port(), 0);
@@ -298,11 +298,12 @@ fn a_listener_comes_and_goes_while_the_server_runs() {
     served.root.query_drop("SET PERSIST lines_enabled = ON").expect("SET");
     assert_eq!(served.port(), port);
     let _client = served.tls().log_in("root\tsecret");
-    // A port that another listens on is not taken, and nothing is left of the attempt.
+    // A port that another listens on is an error, and all is as before.
     let mysql_port = served.server.tcp_addresses()[0].port();
-    served.root.query_drop(format!("SET PERSIST lines_port = {mysql_port}")).expect("SET");
-    assert_eq!(served.port(), 0);
-    assert!(!socket.exists());
+    let error = served.root.query_drop(format!("SET PERSIST lines_port = {mysql_port}")).expect_err("a taken port");
+    assert!(error.to_string().contains("in use"), "{error}");
+    assert_eq!(served.port(), port);
+    let _client = served.socket().log_in("root\tsecret");
     served.root.query_drop("SET PERSIST lines_port = 0").expect("SET");
     let _client = served.tls().log_in("root\tsecret");
     served.stop();

@@ -270,5 +270,11 @@ fn errors() {
         let state = String::from_utf8_lossy(&state);
         let _ = writeln!(text, "| {} | {state} | {} |", code.number(), code.template().replace('|', "\\|"));
     }
+    text += "\n## Squall's own errors\n\n| Number | Name | SQLSTATE | Message |\n|---|---|---|---|\n";
+    for (name, error) in registry().errors() {
+        let state = error.sqlstate();
+        let state = String::from_utf8_lossy(&state);
+        let _ = writeln!(text, "| {} | {name} | {state} | {} |", error.number(), error.template().replace('|', "\\|"));
+    }
     page("errors.md", &text);
 }

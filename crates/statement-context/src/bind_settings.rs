@@ -68,6 +68,8 @@ bind_settings! {
     cte_max_recursion_depth: u64 = 1000, "cte_max_recursion_depth", number;
     /// `sql_safe_updates`.
     safe_updates: bool = false, "sql_safe_updates", switch;
+    /// `drizzle_type_names`: TYPEOF says types by Drizzle's names.
+    drizzle_type_names: bool = false, "drizzle_type_names", switch;
 }
 
 impl BindSettings {

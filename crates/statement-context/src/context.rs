@@ -13,10 +13,9 @@ use crate::user_locks::UserLocks;
 use crate::user_variables::UserVariables;
 use parking_lot::Mutex;
 use squall_accounting::{PlanCounts, SessionMemory};
-use squall_catalog::AccountKey;
+use squall_catalog::{AccountKey, ActiveGrants};
 use squall_system_variables::{ReadScope, VariableDef, VariableId, VariableValues};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -33,8 +32,8 @@ pub struct StatementContext {
     pub user: Arc<str>,
     /// `CURRENT_USER()`: the account that matched.
     pub current_user: Arc<str>,
-    /// Roles that are active beside that account.
-    pub active_roles: Arc<BTreeSet<AccountKey>>,
+    /// Which grants count beside those of that account, and where.
+    pub active_grants: Arc<ActiveGrants>,
     /// `VERSION()`.
     pub version: Arc<str>,
     /// Whether conversions in this statement that lose data are errors (a strict INSERT, UPDATE …) or warnings (SELECT).
@@ -93,7 +92,7 @@ impl Default for StatementContext {
             connection_id: 0,
             user: "root@localhost".into(),
             current_user: "root@localhost".into(),
-            active_roles: Arc::default(),
+            active_grants: Arc::default(),
             version: "8.4.0".into(),
             strict_write: false,
             found_rows: 0,
@@ -180,7 +179,7 @@ impl StatementContext {
             connection_id: self.connection_id,
             user: self.user.clone(),
             current_user: self.current_user.clone(),
-            active_roles: self.active_roles.clone(),
+            active_grants: self.active_grants.clone(),
             version: self.version.clone(),
             strict_write: self.strict_write,
             found_rows: self.found_rows,

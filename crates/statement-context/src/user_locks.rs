@@ -1,15 +1,18 @@
 //! Locks by name: `GET_LOCK` and related functions.
 
+use crate::barriers::Barriers;
 use crate::kill_state::KillState;
-use parking_lot::{Condvar, Mutex};
-use std::collections::HashMap;
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
-/// Every named lock of a server. Sessions share one; the end of a session calls [`UserLocks::release_all`].
+/// Every named lock of a server. Sessions share one; the end of a session calls [`UserLocks::end_session`].
 #[derive(Debug, Default)]
 pub struct UserLocks {
+    /// The barriers, which are named by users too.
+    pub barriers: Barriers,
     state: Mutex<State>,
-    released: Condvar,
+    changed: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -19,6 +22,16 @@ struct State {
     wanted: Vec<(String, u64)>,
     /// Connections that wait for the end of others, with these.
     callers: Vec<(u64, u64)>,
+    /// Connections that wait until another one takes a lock.
+    watchers: Vec<Watcher>,
+}
+
+#[derive(Debug)]
+struct Watcher {
+    name: String,
+    connection: u64,
+    /// Who has taken it since.
+    holder: Option<u64>,
 }
 
 /// A named lock that a connection holds or waits for.
@@ -55,7 +68,37 @@ pub enum Acquired {
     Deadlock,
 }
 
+/// What a session sees that waits until another one takes a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// A connection took it, or had it.
+    Taken(u64),
+    /// None did in time.
+    TimedOut,
+    /// The statement was killed.
+    Killed,
+    /// The session has the lock itself.
+    Own,
+    /// The session was to give it back, but another one has it.
+    NotOwn,
+    /// The session was to give it back, but none has it.
+    Free,
+}
+
 impl State {
+    /// Takes a lock that no other connection has.
+    fn take(&mut self, name: &str, connection: u64) {
+        self.held.entry(name.to_string()).or_insert(Holder { connection, count: 0 }).count += 1;
+        for watcher in self.watchers.iter_mut().filter(|watcher| watcher.name == name) {
+            watcher.holder = watcher.holder.or(Some(connection).filter(|connection| *connection != watcher.connection));
+        }
+    }
+
+    /// Whether another connection has a lock.
+    fn is_others(&self, name: &str, connection: u64) -> bool {
+        self.held.get(name).is_some_and(|holder| holder.connection != connection)
+    }
+
     /// Whether a lock's holder waits, through however many others, for one of a connection's.
     fn closes_circle(&self, name: &str, connection: u64) -> bool {
         let Some(holder) = self.held.get(name) else { return false };
@@ -85,16 +128,10 @@ impl UserLocks {
             if kill.check().is_err() {
                 break Acquired::Killed;
             }
-            match state.held.get_mut(name) {
-                None => {
-                    state.held.insert(name.to_string(), Holder { connection, count: 1 });
-                    break Acquired::Yes;
-                }
-                Some(holder) if holder.connection == connection => {
-                    holder.count += 1;
-                    break Acquired::Yes;
-                }
-                Some(_) => {}
+            if !state.is_others(name, connection) {
+                state.take(name, connection);
+                self.tell_watchers(&state);
+                break Acquired::Yes;
             }
             let now = Instant::now();
             let step = match end {
@@ -110,12 +147,87 @@ impl UserLocks {
                 waits = true;
                 state.wanted.push((name.to_string(), connection));
             }
-            self.released.wait_for(&mut state, step);
+            self.changed.wait_for(&mut state, step);
         };
         if waits && let Some(at) = state.wanted.iter().position(|(wanted, by)| wanted == name && *by == connection) {
             state.wanted.swap_remove(at);
         }
         taken
+    }
+
+    /// Takes several locks at once, each of them once, or none if another connection has one of them. It does not wait.
+    pub fn acquire_all(&self, names: &BTreeSet<String>, connection: u64, kill: &KillState) -> Acquired {
+        let mut state = self.state.lock();
+        if kill.check().is_err() {
+            return Acquired::Killed;
+        }
+        if names.iter().any(|name| state.is_others(name, connection)) {
+            return Acquired::TimedOut;
+        }
+        for name in names {
+            state.take(name, connection);
+        }
+        self.tell_watchers(&state);
+        Acquired::Yes
+    }
+
+    /// Waits until another connection has a lock, at most so long (`None`: without end).
+    pub fn wait_for_holder(&self, name: &str, connection: u64, wait: Option<Duration>, kill: &KillState) -> Seen {
+        let mut state = self.state.lock();
+        match state.held.get(name) {
+            Some(holder) if holder.connection == connection => Seen::Own,
+            Some(holder) => Seen::Taken(holder.connection),
+            None => self.watch(&mut state, name, connection, wait, kill),
+        }
+    }
+
+    /// Gives a lock back, however often it was taken, and waits until another connection takes it.
+    pub fn release_and_wait(&self, name: &str, connection: u64, wait: Option<Duration>, kill: &KillState) -> Seen {
+        let mut state = self.state.lock();
+        match state.held.get(name) {
+            None => return Seen::Free,
+            Some(holder) if holder.connection != connection => return Seen::NotOwn,
+            Some(_) => state.held.remove(name),
+        };
+        self.changed.notify_all();
+        self.watch(&mut state, name, connection, wait, kill)
+    }
+
+    fn watch(
+        &self,
+        state: &mut MutexGuard<'_, State>,
+        name: &str,
+        connection: u64,
+        wait: Option<Duration>,
+        kill: &KillState,
+    ) -> Seen {
+        let end = wait.and_then(|wait| Instant::now().checked_add(wait));
+        state.watchers.push(Watcher { name: name.to_string(), connection, holder: None });
+        let is_this = |watcher: &Watcher| watcher.connection == connection && watcher.name == name;
+        let seen = loop {
+            if let Some(holder) = state.watchers.iter().find(|watcher| is_this(watcher)).and_then(|this| this.holder) {
+                break Seen::Taken(holder);
+            }
+            if kill.check().is_err() {
+                break Seen::Killed;
+            }
+            let now = Instant::now();
+            let step = match end {
+                Some(end) if end <= now => break Seen::TimedOut,
+                Some(end) => (end - now).min(STEP),
+                None => STEP,
+            };
+            self.changed.wait_for(state, step);
+        };
+        state.watchers.retain(|watcher| !is_this(watcher));
+        seen
+    }
+
+    /// A lock was taken.
+    fn tell_watchers(&self, state: &State) {
+        if !state.watchers.is_empty() {
+            self.changed.notify_all();
+        }
     }
 
     /// A connection begins to wait for the end of what another one does: locks of the one are not waited for by the other.
@@ -138,7 +250,7 @@ impl UserLocks {
         holder.count -= 1;
         if holder.count == 0 {
             state.held.remove(name);
-            self.released.notify_all();
+            self.changed.notify_all();
         }
         Some(true)
     }
@@ -154,9 +266,15 @@ impl UserLocks {
             keep
         });
         if released > 0 {
-            self.released.notify_all();
+            self.changed.notify_all();
         }
         released
+    }
+
+    /// A session ends, or is to be as a new one: gives its locks and its barriers back.
+    pub fn end_session(&self, connection: u64) {
+        self.release_all(connection);
+        self.barriers.release_all(connection);
     }
 
     /// All locks that are held or waited for.
@@ -219,7 +337,41 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_who_waits_for_him() {
+    fn several_locks_are_taken_at_once_or_none() {
+        let locks = UserLocks::default();
+        let kill = KillState::default();
+        let names = |names: [&str; 2]| names.map(str::to_string).into_iter().collect::<BTreeSet<_>>();
+        assert_eq!(locks.acquire_all(&names(["a", "b"]), 1, &kill), Acquired::Yes);
+        assert_eq!(locks.acquire_all(&names(["b", "c"]), 2, &kill), Acquired::TimedOut);
+        assert_eq!((locks.holder("b"), locks.holder("c")), (Some(1), None));
+        assert_eq!(locks.release_all(1), 2);
+    }
+
+    #[test]
+    fn a_watcher_sees_who_takes_a_lock() {
+        let locks = Arc::new(UserLocks::default());
+        let kill = Arc::new(KillState::default());
+        let short = Some(Duration::from_millis(1));
+        assert_eq!(locks.release_and_wait("a", 1, None, &kill), Seen::Free);
+        assert_eq!(locks.wait_for_holder("a", 1, short, &kill), Seen::TimedOut);
+        assert_eq!(locks.acquire("a", 1, None, &kill), Acquired::Yes);
+        assert_eq!(locks.wait_for_holder("a", 1, None, &kill), Seen::Own);
+        assert_eq!(locks.wait_for_holder("a", 2, None, &kill), Seen::Taken(1));
+        assert_eq!(locks.release_and_wait("a", 2, None, &kill), Seen::NotOwn);
+        let watcher = std::thread::spawn({
+            let (locks, kill) = (locks.clone(), kill.clone());
+            move || locks.release_and_wait("a", 1, None, &kill)
+        });
+        // Whoever has it for a moment only is seen, too.
+        assert_eq!(locks.acquire("a", 2, None, &kill), Acquired::Yes);
+        locks.end_session(2);
+        assert_eq!(watcher.join().unwrap(), Seen::Taken(2));
+        kill.kill_query();
+        assert_eq!(locks.wait_for_holder("a", 1, None, &kill), Seen::Killed);
+    }
+
+    #[test]
+    fn two_sessions_do_not_wait_for_each_other() {
         let locks = UserLocks::default();
         let kill = KillState::default();
         assert_eq!(locks.acquire("a", 1, None, &kill), Acquired::Yes);
@@ -230,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_closes_a_circle_gives_up() {
+    fn the_wait_that_closes_a_circle_gives_up() {
         let locks = Arc::new(UserLocks::default());
         let kill = Arc::new(KillState::default());
         for (name, connection) in [("a", 1), ("b", 2), ("c", 3)] {

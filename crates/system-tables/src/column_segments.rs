@@ -3,7 +3,7 @@
 
 use super::{Source, TableSpec, local_micros, moment, s, s_or_null, text, u, uint, yes_no};
 use squall_catalog::TableEntry;
-use squall_column_tables::{COLUMN_ENGINE, ColumnTable};
+use squall_column_tables::{COLUMN_ENGINE, ColumnTable, SegmentManifest};
 use squall_registry::VirtualScan;
 use squall_server_state::now_micros;
 use squall_types::{SqlResult, Value};
@@ -23,6 +23,7 @@ pub(crate) const TABLES: &[TableSpec] = &[
             uint("DATA_BYTES"),
             uint("INDEX_BYTES"),
             text("BITMAP_INDEX", 3),
+            text("PARTITION_NAME", 64).or_null(),
         ],
         rows: segment_rows,
     },
@@ -44,6 +45,7 @@ pub(crate) const TABLES: &[TableSpec] = &[
             moment("WORK_STARTED").or_null(),
             uint("WORK_MICROSECONDS").or_null(),
             text("LAST_ERROR", 512).or_null(),
+            text("PARTITION_NAME", 64).or_null(),
         ],
         rows: table_rows,
     },
@@ -52,8 +54,7 @@ pub(crate) const TABLES: &[TableSpec] = &[
 /// One row per segment and column.
 fn segment_rows(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let mut rows = Vec::new();
-    each_table(source, scan, |database, _, list| {
-        let Some((name, list)) = list else { return };
+    each_table(source, scan, |Listed { database, name, partition, list, .. }| {
         for listed in list.segments() {
             let segment = listed.segment();
             for ordinal in 0..segment.column_count() {
@@ -68,6 +69,7 @@ fn segment_rows(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Ve
                     u(data),
                     u(index),
                     yes_no(segment.has_index(ordinal)),
+                    s_or_null(partition),
                 ]);
             }
         }
@@ -77,8 +79,7 @@ fn segment_rows(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Ve
 
 fn table_rows(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let mut rows = Vec::new();
-    each_table(source, scan, |database, table, list| {
-        let Some((name, list)) = list else { return };
+    each_table(source, scan, |Listed { database, name, partition, table, list }| {
         let segments = list.segments();
         let status = table.status();
         let (started, micros) = match status.work {
@@ -106,34 +107,42 @@ fn table_rows(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<
             started,
             micros,
             s_or_null(status.last_error.as_deref()),
+            s_or_null(partition),
         ]);
     })?;
     Ok(rows)
 }
 
-/// A table's name and its segments.
-type Listed<'a> = Option<(&'a str, &'a squall_column_tables::SegmentManifest)>;
+/// The segments of a table, or of one of its partitions.
+struct Listed<'a> {
+    database: &'a str,
+    name: &'a str,
+    /// The name of the partition or subpartition, if it is one.
+    partition: Option<&'a str>,
+    table: &'a ColumnTable,
+    list: &'a SegmentManifest,
+}
 
-fn each_table(
-    source: &Source<'_>,
-    scan: &VirtualScan<'_>,
-    mut visit: impl FnMut(&str, &ColumnTable, Listed<'_>),
-) -> SqlResult<()> {
+fn each_table(source: &Source<'_>, scan: &VirtualScan<'_>, mut visit: impl FnMut(Listed<'_>)) -> SqlResult<()> {
     let view = source.state.store.read_view();
     for (database, name, entry) in source.entries(scan.equal_text(0), scan.equal_text(1)) {
         let TableEntry::Table(def) = entry else { continue };
         if def.engine.as_str() != COLUMN_ENGINE && def.column_copy().is_none() {
             continue;
         }
-        let table = source.state.store.table(def)?;
-        let (column_table, list) = match ColumnTable::of(&table) {
-            Some(column_table) => (column_table, ColumnTable::manifest_at(&view, &table)?),
-            None => match ColumnTable::of_copy(&table) {
-                Some(copy) => (copy, ColumnTable::manifest_of_copy(&view, &table)?),
-                None => continue,
-            },
-        };
-        visit(&database.name, &column_table, list.as_deref().map(|list| (name, list)));
+        for storage in source.state.store.table(def)?.storages() {
+            let (table, list) = match ColumnTable::of(&storage) {
+                Some(table) => (table, ColumnTable::manifest_at(&view, &storage)?),
+                None => match ColumnTable::of_copy(&storage) {
+                    Some(copy) => (copy, ColumnTable::manifest_of_copy(&view, &storage)?),
+                    None => continue,
+                },
+            };
+            let partition = def.partitioning.as_ref().and_then(|all| all.name_of_storage(storage.storage_id()));
+            if let Some(list) = list.as_deref() {
+                visit(Listed { database: &database.name, name, partition, table: &table, list });
+            }
+        }
     }
     Ok(())
 }

@@ -2,12 +2,11 @@
 
 use super::{ColumnSpec, Source, TableSpec, choice, int, long_text, s, s_or_null, text, u, uint, yes_no};
 use crate::create_table::{current_timestamp, default_text};
-use crate::type_text::{data_type_name, has_charset, type_text};
+use crate::type_text::{has_charset, type_text};
 use squall_catalog::{ColumnDef, ColumnDefault, Privileges, TableDef, TableEntry, ViewDef};
 use squall_functions::typing::display_length;
 use squall_registry::{VirtualColumn, VirtualScan};
-use squall_server_state::charset;
-use squall_types::{SqlResult, SqlType, Value};
+use squall_types::{CollationId, SqlResult, SqlType, Value};
 
 pub(crate) const TABLES: &[TableSpec] =
     &[TableSpec { database: "information_schema", name: "COLUMNS", columns: COLUMNS, rows: columns }];
@@ -169,8 +168,8 @@ fn virtual_row(database: &str, table: &str, ordinal: usize, column: &VirtualColu
 pub fn type_facts(sql_type: &SqlType) -> [Value; 8] {
     let (mut characters, mut octets, mut precision, mut scale, mut fraction) =
         (Value::Null, Value::Null, Value::Null, Value::Null, Value::Null);
-    let string = |length: u64, collation| {
-        (Value::Int(length as i64), length * u64::from(charset::bytes_per_character(collation)))
+    let string = |length: u64, collation: CollationId| {
+        (Value::Int(length as i64), length * u64::from(collation.charset().bytes_per_character_max()))
     };
     match sql_type {
         SqlType::Int { width, unsigned, .. } => {
@@ -223,13 +222,13 @@ pub fn type_facts(sql_type: &SqlType) -> [Value; 8] {
     }
     let collation = sql_type.collation().filter(|_| has_charset(sql_type));
     [
-        s(data_type_name(sql_type)),
+        s(sql_type.data_type_name()),
         characters,
         octets,
         precision,
         scale,
         fraction,
-        s_or_null(collation.map(charset::charset_name)),
-        s_or_null(collation.map(charset::collation_name)),
+        s_or_null(collation.map(|id| id.charset().name())),
+        s_or_null(collation.map(CollationId::name)),
     ]
 }

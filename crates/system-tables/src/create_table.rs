@@ -11,7 +11,6 @@ use squall_catalog::{
 use squall_functions::operators::coerce::to_text;
 use squall_parser::ast::{NameMut, Query};
 use squall_registry::VirtualColumn;
-use squall_server_state::charset;
 use squall_types::{CollationId, SqlType, Value};
 
 /// CREATE TABLE of a table in a database; `next_auto_increment` is shown when it is not the first value.
@@ -34,10 +33,10 @@ pub fn create_table_text(
     if let Some(next) = next_auto_increment.filter(|next| *next > 1) {
         text.push_str(&format!(" AUTO_INCREMENT={next}"));
     }
-    text.push_str(&format!(" DEFAULT CHARSET={}", charset::charset_name(table.collation)));
-    let is_default = charset::is_default_collation(table.collation);
-    if !is_default || charset::charset_name(table.collation) == "utf8mb4" {
-        text.push_str(&format!(" COLLATE={}", charset::collation_name(table.collation)));
+    text.push_str(&format!(" DEFAULT CHARSET={}", table.collation.charset().name()));
+    let is_default = table.collation.info().is_default;
+    if !is_default || table.collation.charset().name() == "utf8mb4" {
+        text.push_str(&format!(" COLLATE={}", table.collation.name()));
     }
     for (name, value) in &table.options {
         text.push_str(&format!(" {name}={value}"));
@@ -299,16 +298,16 @@ fn without_database(query: &mut Query, database: &str) -> Option<String> {
     query.for_each_name_mut(&mut |name| match name {
         NameMut::Table(name) => name.schema = None,
         NameMut::Column(name) => name.schema = None,
-        NameMut::Alias(_) | NameMut::Aggregate(_) | NameMut::Function(_) => {}
+        NameMut::Alias(_) | NameMut::Aggregate(_) | NameMut::Function(_) | NameMut::Condition(_) => {}
     });
     Some(query.to_string())
 }
 
 /// CREATE DATABASE.
 pub fn create_database_text(database: &Database, if_not_exists: bool) -> String {
-    let charset = charset::charset_name(database.collation);
-    let collation = if !charset::is_default_collation(database.collation) || charset == "utf8mb4" {
-        format!(" COLLATE {}", charset::collation_name(database.collation))
+    let charset = database.collation.charset().name();
+    let collation = if !database.collation.info().is_default || charset == "utf8mb4" {
+        format!(" COLLATE {}", database.collation.name())
     } else {
         String::new()
     };

@@ -3,7 +3,7 @@
 
 use crate::source::Source;
 use crate::spec::{ColumnSpec, TableSpec, blob, choice, json, local_time, long_text, s, small_uint, text, time, u};
-use squall_catalog::{AccountDef, AccountKey, Privileges};
+use squall_catalog::{AccountDef, AccountKey, EarlierPassword, PasswordLockTime, Privileges, TlsRequirement};
 use squall_registry::VirtualScan;
 use squall_types::json::{Document, quote};
 use squall_types::temporal::DateTime;
@@ -286,9 +286,8 @@ fn user(account: &AccountDef, scan: &VirtualScan<'_>) -> Vec<Value> {
     let number = |number: Option<u64>| number.map_or(Value::Null, u);
     let mut row = vec![s(&account.host), s(&account.user)];
     row.extend(USER_PRIVILEGES.iter().map(|one| switch(account.global.contains(*one))));
-    row.push(s(if account.require_tls { "ANY" } else { "" }));
-    row.extend([Value::Bytes(Vec::new()), Value::Bytes(Vec::new()), Value::Bytes(Vec::new())]);
-    row.extend(account.limits.iter().map(|limit| u(*limit)));
+    row.extend(tls_requirement(&account.tls));
+    row.extend(account.limits.by_option().map(|(_, limit)| u(limit)));
     row.extend([
         s(&account.plugin),
         s(String::from_utf8_lossy(&account.authentication)),
@@ -306,7 +305,33 @@ fn user(account: &AccountDef, scan: &VirtualScan<'_>) -> Vec<Value> {
     row
 }
 
-/// The document that MySQL stores for an account: its comment or attribute, its partial revokes, and a second password.
+/// The verifiers that may not come back, newest first.
+pub(crate) fn password_history(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    of_accounts(source, |account| {
+        let row = |password: &EarlierPassword| {
+            let verifier = String::from_utf8_lossy(&password.verifier).into_owned();
+            vec![s(&account.host), s(&account.user), local_time(scan.context, password.set_micros), s(verifier)]
+        };
+        account.earlier_passwords.iter().map(row).collect::<Vec<_>>()
+    })
+}
+
+/// The columns `ssl_type`, `ssl_cipher`, `x509_issuer` and `x509_subject`.
+fn tls_requirement(requirement: &TlsRequirement) -> [Value; 4] {
+    let bytes = |text: Option<&String>| Value::Bytes(text.map(|text| text.clone().into_bytes()).unwrap_or_default());
+    let (kind, texts) = match requirement {
+        TlsRequirement::None => ("", [None; 3]),
+        TlsRequirement::Encrypted => ("ANY", [None; 3]),
+        TlsRequirement::Certificate => ("X509", [None; 3]),
+        TlsRequirement::Specified { subject, issuer, cipher } => {
+            ("SPECIFIED", [cipher.as_ref(), issuer.as_ref(), subject.as_ref()])
+        }
+    };
+    let [cipher, issuer, subject] = texts.map(bytes);
+    [s(kind), cipher, issuer, subject]
+}
+
+/// The document that MySQL stores for an account: its comment or attribute, its partial revokes, a second password, and what wrong passwords do.
 fn attributes(account: &AccountDef) -> Value {
     let mut members = Vec::new();
     if let Some(attribute) = &account.attribute {
@@ -323,6 +348,17 @@ fn attributes(account: &AccountDef) -> Value {
     if !account.second_authentication.is_empty() {
         let second = quote(&String::from_utf8_lossy(&account.second_authentication));
         members.push(format!("\"additional_password\": {second}"));
+    }
+    if account.failed_login_attempts != 0 || account.password_lock_time != PasswordLockTime::Off {
+        let days = match account.password_lock_time {
+            PasswordLockTime::Off => "0".to_owned(),
+            PasswordLockTime::Days(days) => days.to_string(),
+            PasswordLockTime::Unbounded => "-1".to_owned(),
+        };
+        let attempts = account.failed_login_attempts;
+        members.push(format!(
+            "\"Password_locking\": {{\"failed_login_attempts\": {attempts}, \"password_lock_time_days\": {days}}}"
+        ));
     }
     if members.is_empty() {
         return Value::Null;

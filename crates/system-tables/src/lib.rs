@@ -13,6 +13,7 @@ mod columns;
 mod constraints;
 pub mod create_table;
 mod described;
+mod dictionary;
 pub mod events;
 mod files;
 mod grant_tables;
@@ -23,6 +24,7 @@ mod locks;
 mod logs;
 mod memory_parts;
 mod names;
+mod ndbinfo;
 mod partition_text;
 mod performance;
 mod performance_empty;
@@ -38,6 +40,7 @@ mod performance_truncate;
 mod performance_waits;
 mod plain;
 mod plan_cache;
+mod processor_samples;
 pub mod quoting;
 mod register;
 mod roles;
@@ -57,15 +60,19 @@ pub mod triggers;
 pub mod type_text;
 mod usage;
 mod variable_items;
+mod variables;
 
 pub use access::{Who, with_subject};
 pub use columns::{column_default, column_key, column_privileges, extra, type_facts};
 pub use grant_tables::is_unlisted;
-pub use names::{PERFORMANCE, ROWS_OF_STATEMENT, is_public, is_system_table, virtual_database, virtual_databases};
+pub use names::{
+    PERFORMANCE, ROWS_OF_STATEMENT, SYSTEM_DATABASE, is_public, is_system_table, virtual_database, virtual_databases,
+};
 pub use performance_truncate::{is_counted_table, truncate};
+pub use processor_samples::ProcessorSampler;
 pub use register::register;
 pub use server::{charsets, collation_rows, engine_rows, plugins, process_rows, variable_rows};
-pub use source::{BuiltInProcedure, PlanCacheEntry, PlanCacheSize, PlanKind, Server, Source};
+pub use source::{BuiltInProcedure, LoadedModule, PlanCacheEntry, PlanCacheSize, PlanKind, Server, Source};
 pub(crate) use spec::DescribedTable;
 pub use spec::{
     ColumnSpec, RowsOf, TableSpec, blob, choice, double, duration, int, int32, json, local_micros, local_time,

@@ -99,7 +99,7 @@ fn status(lock: &LockInfo) -> Value {
     s(if lock.is_waiting { "WAITING" } else { "GRANTED" })
 }
 
-fn data_locks(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+pub(crate) fn data_locks(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let (store, catalog) = (&source.state.store, source.catalog.clone());
     let tables = tables(&catalog);
     let mut rows = Vec::new();
@@ -138,7 +138,7 @@ fn data_locks(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Val
     Ok(rows)
 }
 
-fn data_lock_waits(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+pub(crate) fn data_lock_waits(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let locks = source.state.store.locks();
     let sessions: HashMap<u64, Option<u64>> = locks.iter().map(|lock| (lock.owner, lock.session)).collect();
     let mut rows = Vec::new();

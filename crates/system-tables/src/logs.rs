@@ -4,7 +4,6 @@ use super::{
     Source, TableSpec, blob, duration, int32, local_micros, medium_text, moment, s, s_or_null, small_uint, text, u,
     uint,
 };
-use squall_catalog::Privileges;
 use squall_logs::rows::LogRow;
 use squall_registry::VirtualScan;
 use squall_server_state::variables::{Values, ids};
@@ -107,8 +106,8 @@ pub(crate) const TABLES: &[TableSpec] = &[
 /// An account sees its own statements; those of others need PROCESS, as in the process list.
 fn queries(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let user = scan.context.user.rsplit_once('@').map_or(&*scan.context.user, |(user, _)| user);
-    let sees_all = source.access.global.contains(Privileges::PROCESS);
-    let rows = source.state.logs.query_rows.all().into_iter().filter(|row| sees_all || row.user == user);
+    let rows =
+        source.state.logs.query_rows.all().into_iter().filter(|row| source.access.sees_statements(row.user == user));
     Ok(rows
         .map(|row| {
             vec![

@@ -1,5 +1,8 @@
 //! The names of system databases and tables, and the accounts that may read them.
 
+/// The database of accounts, jobs and time zones.
+pub const SYSTEM_DATABASE: &str = "mysql";
+
 /// The database of performance tables.
 pub const PERFORMANCE: &str = "performance_schema";
 
@@ -7,7 +10,7 @@ pub const PERFORMANCE: &str = "performance_schema";
 pub const ROWS_OF_STATEMENT: &str = "\u{0}show";
 
 /// Databases that are not in the catalog.
-const VIRTUAL_DATABASES: &[&str] = &["data_dictionary", "information_schema", "performance_schema"];
+const VIRTUAL_DATABASES: &[&str] = &["data_dictionary", "information_schema", "ndbinfo", "performance_schema"];
 
 /// The proper name of a database without storage, in any letter case.
 pub fn virtual_database(name: &str) -> Option<&'static str> {
@@ -42,11 +45,23 @@ pub fn is_public(database: &str, table: &str) -> bool {
     }
 }
 
-/// Whether a table tells of the files and transactions of all accounts, so that reading it needs PROCESS.
+/// Whether a table tells of the files and transactions of all accounts, or of the server's process, so that reading it needs PROCESS.
 pub fn needs_process(database: &str, table: &str) -> bool {
-    database == "information_schema"
-        && (table.eq_ignore_ascii_case("FILES")
-            || table.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("INNODB_")))
+    let is = |name: &str| table.eq_ignore_ascii_case(name);
+    let is_of_innodb = table.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("INNODB_"));
+    match virtual_database(database) {
+        // Those of Embedded InnoDB have numbers of the server, and settings.
+        Some("data_dictionary") => {
+            is("ENVIRONMENTAL") || is_of_innodb && !is("innodb_configuration") && !is("innodb_status")
+        }
+        Some("information_schema") => is_of_innodb || is("FILES"),
+        // The system is asked for each thread of the process.
+        Some("ndbinfo") => {
+            let is_of_processors = table.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("cpustat"));
+            is_of_processors || is("threadstat")
+        }
+        _ => false,
+    }
 }
 
 /// A table of `mysql` that only the server writes, with any privileges.

@@ -3,7 +3,7 @@
 //! Values that are not measured are 0, as in MySQL for instruments and consumers that are off.
 
 use super::background_threads::{BACKGROUND_THREADS_FROM, background_threads};
-use super::performance_sums::{self, account, accounts, by_account, nobody};
+use super::performance_sums::{self, account, accounts, by_account};
 use super::{
     ColumnSpec, PERFORMANCE, Source, TableSpec, choice, double, int, local_micros, long_text, moment, s, s_or_null,
     small_uint, text, u, uint,
@@ -150,7 +150,7 @@ pub(crate) const TABLES: &[TableSpec] = &[
         database: PERFORMANCE,
         name: "events_statements_summary_global_by_event_name",
         columns: summary!([event_name()], []),
-        rows: |source, _| by_account(source, nobody, event_rows),
+        rows: |source, _| by_account(source, performance_sums::all_together, event_rows),
     },
     TableSpec {
         database: PERFORMANCE,
@@ -351,10 +351,20 @@ fn histogram_by_digest(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult
     Ok(rows)
 }
 
-fn histogram_global(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+fn histogram_of_all(source: &Source<'_>) -> Histogram {
     let mut sum = Histogram::default();
     statements(source).0.iter().for_each(|statistics| sum.merge(&statistics.histogram));
-    Ok(buckets(&sum))
+    sum
+}
+
+/// Statements by the time that they have taken: the ends of intervals, picoseconds, and how many ended in each.
+pub(crate) fn histogram(source: &Source<'_>) -> Vec<(u64, u64)> {
+    let counts = histogram_of_all(source);
+    counts.counts().filter(|(_, count)| *count > 0).map(|(bucket, count)| (bucket_end_picos(bucket), count)).collect()
+}
+
+fn histogram_global(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+    Ok(buckets(&histogram_of_all(source)))
 }
 
 fn by_thread(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {

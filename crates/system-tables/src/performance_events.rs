@@ -174,7 +174,7 @@ fn history_long(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<V
 }
 
 fn status_rows(account: &AccountStatistics) -> Vec<Vec<Value>> {
-    account.status.iter().map(|(name, value)| vec![s(*name), s(value.to_string())]).collect()
+    account.status.values().into_iter().map(|(name, value)| vec![s(name), s(value.to_string())]).collect()
 }
 
 fn status_by_thread(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {

@@ -1,6 +1,6 @@
 //! performance_schema's tables of files and memory, and the waits of all sessions.
 
-use super::performance_sums::{account, accounts, by_account, by_thread, host, nobody, timed, user};
+use super::performance_sums::{account, accounts, all_together, by_account, by_thread, host, timed, user};
 use super::{DescribedTable, Source, s, u};
 use crate::memory_parts::memory_parts;
 use squall_accounting::file_use::{self, FileSums, FileTotals, IoTotals};
@@ -181,7 +181,7 @@ fn waits_by_instance(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<
 /// What sessions have waited for, tables, and files.
 fn waits_by_event(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let mut times: TimesByEvent = waits::OF_SESSIONS.iter().map(|event| (*event, Timed::default())).collect();
-    for (_, account) in accounts(source, nobody) {
+    for (_, account) in accounts(source, all_together) {
         account.waits.iter().for_each(|(event, waited)| merge_event(&mut times, event, waited));
     }
     let tables = super::performance_objects::all_tables(source);

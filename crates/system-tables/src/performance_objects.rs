@@ -64,7 +64,8 @@ fn operations(totals: &TableTotals) -> impl Iterator<Item = Value> {
     times.into_iter().flat_map(|times| timed(&times))
 }
 
-fn all_of(counted: &ByTable, def: &TableDef) -> TableTotals {
+/// What was done with a table.
+pub(crate) fn all_of(counted: &ByTable, def: &TableDef) -> TableTotals {
     let mut sum = TableTotals::default();
     let indexes = def.indexes.iter().map(|index| Some(index.id)).chain([None]);
     indexes.filter_map(|index| counted.get(&(def.id, index))).for_each(|totals| sum.merge(totals));

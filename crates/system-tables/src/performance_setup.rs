@@ -13,7 +13,9 @@ use squall_instrumentation::{Statistics, memory, stages, waits};
 use squall_parser::ast::StatementKind;
 use squall_registry::VirtualChange;
 use squall_server_state::ServerState;
+use squall_server_state::variable_origin::VariableOrigin;
 use squall_server_state::variables::ids;
+use squall_statement_context::StatementContext;
 use squall_types::{SqlError, SqlResult, Value};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -45,7 +47,7 @@ fn yes_no(yes: bool) -> Value {
 }
 
 /// Carries a change of a table out.
-pub(crate) type Change = fn(&ServerState, VirtualChange<'_>) -> SqlResult<()>;
+pub(crate) type Change = fn(&ServerState, VirtualChange<'_>, &StatementContext) -> SqlResult<()>;
 
 /// The ordinal of `TIMED` in setup_instruments.
 const TIMED: usize = 2;
@@ -67,12 +69,12 @@ pub(crate) fn change_of(table: &str) -> Option<Change> {
     }
 }
 
-fn refuse(_: &ServerState, _: VirtualChange<'_>) -> SqlResult<()> {
+fn refuse(_: &ServerState, _: VirtualChange<'_>, _: &StatementContext) -> SqlResult<()> {
     Err(SqlError::unsupported("measuring a part: SET GLOBAL performance_schema turns all of it on or off"))
 }
 
 /// What cannot be timed has no time to be turned on: scripts that turn everything on try to.
-fn change_instrument(shared: &ServerState, change: VirtualChange<'_>) -> SqlResult<()> {
+fn change_instrument(shared: &ServerState, change: VirtualChange<'_>, context: &StatementContext) -> SqlResult<()> {
     match change {
         VirtualChange::Update { old, new }
             if old.get(TIMED).is_some_and(Value::is_null)
@@ -80,23 +82,23 @@ fn change_instrument(shared: &ServerState, change: VirtualChange<'_>) -> SqlResu
         {
             Ok(())
         }
-        change => refuse(shared, change),
+        change => refuse(shared, change, context),
     }
 }
 
 /// A connection is no longer counted, or is again.
-fn change_thread(shared: &ServerState, change: VirtualChange<'_>) -> SqlResult<()> {
-    let VirtualChange::Update { old, new } = &change else { return refuse(shared, change) };
+fn change_thread(shared: &ServerState, change: VirtualChange<'_>, context: &StatementContext) -> SqlResult<()> {
+    let VirtualChange::Update { old, new } = &change else { return refuse(shared, change, context) };
     let is_other = |(at, (old, new)): (usize, (&Value, &Value))| at != INSTRUMENTED && old != new;
     let process = match old.first() {
         Some(Value::UInt(id)) => shared.processes.get(*id),
         _ => None,
     };
     let (Some(process), Some(Value::String(instrumented))) = (process, new.get(INSTRUMENTED)) else {
-        return refuse(shared, change);
+        return refuse(shared, change, context);
     };
     if old.iter().zip(*new).enumerate().any(is_other) {
-        return refuse(shared, change);
+        return refuse(shared, change, context);
     }
     process.is_instrumented.store(instrumented.eq_ignore_ascii_case("YES"), Ordering::Relaxed);
     Ok(())
@@ -110,23 +112,26 @@ fn switch<'s>(statistics: &'s Statistics, consumer: &str) -> Option<&'s AtomicBo
     }
 }
 
-fn change_consumer(shared: &ServerState, change: VirtualChange<'_>) -> SqlResult<()> {
+fn change_consumer(shared: &ServerState, change: VirtualChange<'_>, context: &StatementContext) -> SqlResult<()> {
     let VirtualChange::Update { old: [Value::String(name), _], new: [new_name, Value::String(enabled)] } = &change
     else {
-        return refuse(shared, change);
+        return refuse(shared, change, context);
     };
     let is_on = match () {
         () if enabled.eq_ignore_ascii_case("YES") => true,
         () if enabled.eq_ignore_ascii_case("NO") => false,
-        () => return refuse(shared, change),
+        () => return refuse(shared, change, context),
     };
     match (switch(&shared.statistics, name), name.as_str()) {
-        _ if *new_name != Value::from(name.as_str()) => return refuse(shared, change),
+        _ if *new_name != Value::from(name.as_str()) => return refuse(shared, change, context),
         (Some(switch), _) => switch.store(is_on, Ordering::Relaxed),
-        (None, ALL_MEASURING) => shared.globals.set(&[(ids::PERFORMANCE_SCHEMA, Value::UInt(u64::from(is_on)))]),
-        (None, _) => return refuse(shared, change),
+        (None, ALL_MEASURING) => {
+            let value = (ids::PERFORMANCE_SCHEMA, Value::UInt(u64::from(is_on)));
+            shared.globals.set_by(&[value], &VariableOrigin::dynamic(&context.user));
+        }
+        (None, _) => return refuse(shared, change, context),
     }
-    shared.apply_statistics_variables();
+    shared.globals.follow(|| shared.apply_statistics_variables());
     Ok(())
 }
 

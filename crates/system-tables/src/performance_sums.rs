@@ -33,7 +33,7 @@ pub(crate) const TABLES: &[DescribedTable] = &[
         by_account(source, host, |account| error_rows(scan, &account.errors))
     }),
     ("events_errors_summary_global_by_error", "$ERROR", |source, scan| {
-        by_account(source, nobody, |account| error_rows(scan, &account.errors))
+        by_account(source, all_together, |account| error_rows(scan, &account.errors))
     }),
     (
         "events_transactions_summary_by_thread_by_event_name",
@@ -56,7 +56,7 @@ pub(crate) const TABLES: &[DescribedTable] = &[
         |source, _| by_account(source, host, |account| transaction_rows(&account.transactions)),
     ),
     ("events_transactions_summary_global_by_event_name", "EVENT_NAME:v128 * *READ_WRITE *READ_ONLY", |source, _| {
-        by_account(source, nobody, |account| transaction_rows(&account.transactions))
+        by_account(source, all_together, |account| transaction_rows(&account.transactions))
     }),
     ("events_waits_summary_by_thread_by_event_name", "THREAD_ID:u EVENT_NAME:v128 *", |source, _| {
         waits_by_thread(source)
@@ -83,7 +83,7 @@ pub(crate) const TABLES: &[DescribedTable] = &[
         by_account(source, host, |account| event_rows(stages::ALL, &account.stages))
     }),
     ("events_stages_summary_global_by_event_name", "EVENT_NAME:v128 *", |source, _| {
-        by_account(source, nobody, |account| event_rows(stages::ALL, &account.stages))
+        by_account(source, all_together, |account| event_rows(stages::ALL, &account.stages))
     }),
 ];
 
@@ -102,8 +102,8 @@ pub(crate) fn host(account: &AccountKey) -> Vec<Value> {
     vec![s_or_null(account.host.clone())]
 }
 
-/// All together.
-pub(crate) fn nobody(_: &AccountKey) -> Vec<Value> {
+/// No column: all accounts together.
+pub(crate) fn all_together(_: &AccountKey) -> Vec<Value> {
     Vec::new()
 }
 

@@ -4,11 +4,11 @@ use crate::names::PERFORMANCE;
 use crate::source::{Server, Source};
 use crate::spec::{ColumnSpec, MakeRows, RowsOf, TableSpec, no_rows};
 use crate::{
-    column_segments, columns, constraints, described, events, files, grant_tables, help, innodb, jobs, locks, logs,
-    performance, performance_empty, performance_events, performance_files, performance_objects,
+    column_segments, columns, constraints, described, dictionary, events, files, grant_tables, help, innodb, jobs,
+    locks, logs, ndbinfo, performance, performance_empty, performance_events, performance_files, performance_objects,
     performance_replication, performance_sessions, performance_setup, performance_sockets, performance_sums,
     performance_waits, plain, plan_cache, roles, routines, server, server_lists, sessions, spatial, statistics, tables,
-    triggers, usage, variable_items,
+    triggers, usage, variable_items, variables,
 };
 use squall_registry::{Registry, VirtualChange, VirtualColumn, VirtualScan, VirtualTable};
 use squall_statement_context::StatementContext;
@@ -54,10 +54,10 @@ impl VirtualTable for InformationTable {
         self.change.is_some()
     }
 
-    fn change(&self, change: VirtualChange<'_>, _context: &StatementContext) -> SqlResult<()> {
+    fn change(&self, change: VirtualChange<'_>, context: &StatementContext) -> SqlResult<()> {
         let server = self.server.upgrade().ok_or_else(|| SqlError::internal("the database is closing"))?;
         match self.change {
-            Some(carry_out) => carry_out(server.state(), change),
+            Some(carry_out) => carry_out(server.state(), change, context),
             None => Err(SqlError::internal("a table that takes no changes")),
         }
     }
@@ -87,13 +87,16 @@ pub fn register(registry: &mut Registry, server: &Weak<dyn Server>) {
         performance::TABLES,
         locks::TABLES,
         variable_items::TABLES,
+        variables::TABLES,
         roles::TABLES,
         spatial::TABLES,
         usage::TABLES,
     ];
-    for spec in lists.into_iter().flatten().chain(innodb::tables()) {
+    for spec in lists.into_iter().flatten().chain(innodb::tables()).chain(dictionary::tables()) {
         register_table(registry, server, spec, Box::new(spec.rows));
     }
+    register_ndbinfo(registry, server);
+    dictionary::generators::register(registry);
     let empty = performance_empty::TABLES
         .iter()
         .chain(performance_replication::TABLES)
@@ -113,6 +116,20 @@ pub fn register(registry: &mut Registry, server: &Weak<dyn Server>) {
         let (server, columns, rows) = (server.clone(), described::columns(columns), Box::new(rows));
         let (database, change) = (PERFORMANCE, performance_setup::change_of(name));
         registry.register_virtual_table(Arc::new(InformationTable { server, database, name, columns, rows, change }));
+    }
+}
+
+/// Declares the views of ndbinfo.
+fn register_ndbinfo(registry: &mut Registry, server: &Weak<dyn Server>) {
+    for view in ndbinfo::views() {
+        registry.register_virtual_table(Arc::new(InformationTable {
+            server: server.clone(),
+            database: ndbinfo::DATABASE,
+            name: view.name,
+            columns: described::columns(view.columns),
+            rows: Box::new(view.rows),
+            change: None,
+        }));
     }
 }
 

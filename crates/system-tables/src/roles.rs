@@ -161,11 +161,11 @@ fn administrable(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<
     granted_rows(source, |granted| granted.with_admin)
 }
 
-/// The active roles, with the roles granted to them.
+/// The active roles, with the roles granted to them. None for a reader that is limited to databases: they may be granted others.
 fn active_roles(source: &Source<'_>, accounts: &Accounts) -> Vec<Arc<AccountDef>> {
     let reader = reader(source);
-    let Some(account) = accounts.get(&reader) else { return Vec::new() };
-    let still = source.context.active_roles.iter().filter(|role| accounts.is_granted(role, account)).cloned();
+    let Some(account) = accounts.get(&reader).filter(|_| !source.access.is_limited()) else { return Vec::new() };
+    let still = source.context.active_grants.roles.iter().filter(|role| accounts.is_granted(role, account)).cloned();
     accounts.with_their_roles(still).iter().filter_map(|role| accounts.get(role).cloned()).collect()
 }
 

@@ -6,7 +6,6 @@ use crate::source::BuiltInProcedure;
 use crate::type_text::{has_charset, type_text};
 use squall_catalog::{Catalog, Privileges, RoutineDef, RoutineKind, RoutineParameter, SqlDataAccess};
 use squall_parser::parse_external_body;
-use squall_server_state::charset::{charset_name, collation_name, is_default_collation};
 use squall_types::{CollationId, SqlMode, SqlType};
 
 /// The definer that is shown for the server's own routines.
@@ -74,7 +73,7 @@ pub fn routine_views(source: &Source<'_>) -> Vec<RoutineView> {
 }
 
 fn of_server(procedure: BuiltInProcedure, source: &Source<'_>) -> RoutineView {
-    let collation = collation_name(CollationId::UTF8MB4_0900_AI_CI);
+    let collation = CollationId::UTF8MB4_0900_AI_CI.name();
     let parameter = |parameter: &RoutineParameter| {
         format!("{} {} {}", parameter.mode.word(), quote(&parameter.name), type_text(&parameter.sql_type))
     };
@@ -95,7 +94,7 @@ fn of_server(procedure: BuiltInProcedure, source: &Source<'_>) -> RoutineView {
         definer: (OF_SERVER.0.to_string(), OF_SERVER.1.to_string()),
         sql_mode: SqlMode::DEFAULT.to_string(),
         sql_mode_read: SqlMode::DEFAULT,
-        client_charset: charset_name(CollationId::UTF8MB4_0900_AI_CI).to_string(),
+        client_charset: CollationId::UTF8MB4_0900_AI_CI.charset().name().to_string(),
         connection_collation: collation.to_string(),
         database_collation: collation.to_string(),
         created_micros: source.state.started_micros,
@@ -203,9 +202,9 @@ impl RoutineView {
 pub fn returns_text(sql_type: &SqlType) -> String {
     let mut text = type_text(sql_type);
     if let Some(collation) = sql_type.collation().filter(|_| has_charset(sql_type)) {
-        text.push_str(&format!(" CHARSET {}", charset_name(collation)));
-        if !is_default_collation(collation) {
-            text.push_str(&format!(" COLLATE {}", collation_name(collation)));
+        text.push_str(&format!(" CHARSET {}", collation.charset().name()));
+        if !collation.info().is_default {
+            text.push_str(&format!(" COLLATE {}", collation.name()));
         }
     }
     text

@@ -1,6 +1,6 @@
 //! Tables about the server: engines, character sets, processes, privileges, variables, status.
 
-use super::{PERFORMANCE, Source, TableSpec, int, long_text, moment, s, s_or_null, text, u, uint, yes_no};
+use super::{ColumnSpec, PERFORMANCE, Source, TableSpec, int, long_text, s, s_or_null, text, u, uint, yes_no};
 use squall_catalog::{AccountDef, Privileges};
 use squall_registry::VirtualScan;
 use squall_row_store::Engines;
@@ -9,6 +9,21 @@ use squall_types::collation::{Charset, registry};
 use squall_types::{SqlResult, Value};
 
 const INFORMATION: &str = "information_schema";
+
+/// The columns of CHARACTER_SETS.
+pub(crate) const CHARACTER_SET_COLUMNS: &[ColumnSpec] =
+    &[text("CHARACTER_SET_NAME", 64), text("DEFAULT_COLLATE_NAME", 64), text("DESCRIPTION", 2048), uint("MAXLEN")];
+
+/// The columns of COLLATIONS.
+pub(crate) const COLLATION_COLUMNS: &[ColumnSpec] = &[
+    text("COLLATION_NAME", 64),
+    text("CHARACTER_SET_NAME", 64),
+    uint("ID"),
+    text("IS_DEFAULT", 3),
+    text("IS_COMPILED", 3),
+    uint("SORTLEN"),
+    text("PAD_ATTRIBUTE", 9),
+];
 
 pub(crate) const TABLES: &[TableSpec] = &[
     TableSpec {
@@ -27,38 +42,13 @@ pub(crate) const TABLES: &[TableSpec] = &[
     TableSpec {
         database: INFORMATION,
         name: "CHARACTER_SETS",
-        columns: &[
-            text("CHARACTER_SET_NAME", 64),
-            text("DEFAULT_COLLATE_NAME", 64),
-            text("DESCRIPTION", 2048),
-            uint("MAXLEN"),
-        ],
-        rows: |_, _| {
-            Ok(charsets()
-                .into_iter()
-                .map(|set| {
-                    vec![
-                        s(set.name()),
-                        s(set.default_collation().name()),
-                        s(set.description()),
-                        u(u64::from(set.bytes_per_character_max())),
-                    ]
-                })
-                .collect())
-        },
+        columns: CHARACTER_SET_COLUMNS,
+        rows: |_, _| Ok(charset_rows()),
     },
     TableSpec {
         database: INFORMATION,
         name: "COLLATIONS",
-        columns: &[
-            text("COLLATION_NAME", 64),
-            text("CHARACTER_SET_NAME", 64),
-            uint("ID"),
-            text("IS_DEFAULT", 3),
-            text("IS_COMPILED", 3),
-            uint("SORTLEN"),
-            text("PAD_ATTRIBUTE", 9),
-        ],
+        columns: COLLATION_COLUMNS,
         rows: |_, _| Ok(collation_rows()),
     },
     TableSpec {
@@ -239,21 +229,6 @@ pub(crate) const TABLES: &[TableSpec] = &[
         ],
         rows: connect_attributes,
     },
-    TableSpec {
-        database: PERFORMANCE,
-        name: "variables_info",
-        columns: &[
-            text("VARIABLE_NAME", 64),
-            text("VARIABLE_SOURCE", 16).or_null(),
-            text("VARIABLE_PATH", 1024).or_null(),
-            text("MIN_VALUE", 64).or_null(),
-            text("MAX_VALUE", 64).or_null(),
-            moment("SET_TIME").or_null(),
-            text("SET_USER", 32).or_null(),
-            text("SET_HOST", 255).or_null(),
-        ],
-        rows: variables_info,
-    },
 ];
 
 /// Rows whose first column is a name, as information_schema has them.
@@ -272,6 +247,19 @@ pub fn charsets() -> Vec<Charset> {
     sets.sort_by_key(|set| set.name());
     sets.dedup_by_key(|set| set.name());
     sets
+}
+
+/// Rows of CHARACTER_SETS, by name.
+pub(crate) fn charset_rows() -> Vec<Vec<Value>> {
+    let row = |set: Charset| {
+        vec![
+            s(set.name()),
+            s(set.default_collation().name()),
+            s(set.description()),
+            u(u64::from(set.bytes_per_character_max())),
+        ]
+    };
+    charsets().into_iter().map(row).collect()
 }
 
 /// Rows of COLLATIONS, by name.
@@ -372,6 +360,8 @@ pub(crate) fn visible_accounts(source: &Source<'_>) -> Vec<std::sync::Arc<Accoun
     accounts
         .accounts
         .values()
+        // Its grants outside of its limits are none of a limited session's business.
+        .filter(|_| !source.access.is_limited())
         .filter(|account| all || format!("{}@{}", account.user, account.host) == own)
         .cloned()
         .collect()
@@ -459,22 +449,6 @@ pub fn variable_rows(source: &Source<'_>, global: bool) -> Vec<Vec<Value>> {
         _ => std::cmp::Ordering::Equal,
     });
     rows
-}
-
-fn variables_info(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-    use squall_system_variables::Kind;
-    let persisted = source.state.globals.persisted();
-    let rows = source.state.registry.variables.all().iter().map(|definition| {
-        let (min, max) = match definition.kind {
-            Kind::Int { min, max } => (min.to_string(), max.to_string()),
-            Kind::UInt { min, max, .. } => (min.to_string(), max.to_string()),
-            Kind::Double { min, max } => (min.to_string(), max.to_string()),
-            _ => ("0".to_string(), "0".to_string()),
-        };
-        let origin = if persisted.iter().any(|(name, _)| name == definition.name) { "PERSISTED" } else { "COMPILED" };
-        vec![s(definition.name), s(origin), s(""), s(min), s(max), Value::Null, Value::Null, Value::Null]
-    });
-    Ok(rows.collect())
 }
 
 fn connect_attributes(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {

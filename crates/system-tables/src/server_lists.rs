@@ -1,6 +1,7 @@
 //! Tables of `mysql` that tools read, besides those of accounts. Time zones come from the bundled database, lists of plugins and
 //! components are empty, and `servers` has the servers of CREATE SERVER. All are read-only.
 
+use crate::grant_tables::password_history;
 use crate::source::Source;
 use crate::spec::{TableSpec, choice, int, int32, long_text, moment, no_rows, s, small_uint, text, time, u};
 use squall_registry::VirtualScan;
@@ -29,7 +30,7 @@ pub(crate) const TABLES: &[TableSpec] = &[
         database: DATABASE,
         name: "password_history",
         columns: &[text("Host", 255), text("User", 32), moment("Password_timestamp"), long_text("Password").or_null()],
-        rows: no_rows,
+        rows: password_history,
     },
     TableSpec {
         database: DATABASE,
@@ -159,5 +160,5 @@ fn servers(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
             s(server.owner),
         ]
     };
-    Ok(foreign_servers::all(&source.state.store)?.into_iter().map(row).collect())
+    Ok(foreign_servers::all(&*source.state.store)?.into_iter().map(row).collect())
 }

@@ -1,5 +1,6 @@
 //! The source of the tables' rows.
 
+use crate::processor_samples::ProcessorSampler;
 use squall_catalog::{AccessMap, Catalog, ColumnDef, RoutineParameter, ViewDef};
 use squall_instrumentation::process::Process;
 use squall_parser::Digest;
@@ -17,7 +18,7 @@ pub struct Source<'a> {
     /// The catalog as it is now.
     pub catalog: Arc<Catalog>,
     /// The reader's grants.
-    pub access: AccessMap,
+    pub access: Arc<AccessMap>,
     /// The statement that reads.
     pub context: &'a Arc<StatementContext>,
 }
@@ -39,7 +40,7 @@ impl Source<'_> {
     /// Whether another connection may be seen.
     pub fn sees_process(&self, process: &Process) -> bool {
         let user = self.context.user.rsplit_once('@').map_or(&*self.context.user, |(user, _)| user);
-        process.user == user || self.access.global.contains(squall_catalog::Privileges::PROCESS)
+        process.id == self.context.connection_id || self.access.sees_statements(process.user == user)
     }
 }
 
@@ -60,6 +61,12 @@ pub trait Server: Send + Sync {
 
     /// The procedures of modules.
     fn built_in_procedures(&self) -> Vec<BuiltInProcedure>;
+
+    /// Samples of the time of processors.
+    fn processor_sampler(&self) -> &Arc<ProcessorSampler>;
+
+    /// The modules, in the order in which they start.
+    fn modules(&self) -> Vec<LoadedModule>;
 
     /// Status variables of modules.
     fn module_status(&self) -> Vec<(String, String)>;
@@ -143,6 +150,17 @@ impl PlanKind {
     pub fn word(self) -> &'static str {
         Self::WORDS[self as usize]
     }
+}
+
+/// A module of the server.
+#[derive(Clone, Debug)]
+pub struct LoadedModule {
+    /// Its name.
+    pub name: String,
+    /// What it brings, in a sentence.
+    pub description: String,
+    /// Names and types of its parts that have names: procedures, listeners.
+    pub plugins: Vec<(String, &'static str)>,
 }
 
 /// A procedure of a module.

@@ -182,13 +182,13 @@ fn of_files(source: &Source<'_>) -> Vec<(&'static str, u64)> {
     let totals = |event: &str| sums.get(event).copied().unwrap_or_else(FileTotals::default);
     let (tables, log) = (totals(ROW_TABLE), totals(REDO_LOG));
     vec![
-        ("Innodb_data_fsyncs", tables.other.count + log.other.count),
+        ("Innodb_data_fsyncs", tables.syncs() + log.syncs()),
         ("Innodb_data_read", tables.read.bytes),
         ("Innodb_data_reads", tables.read.count),
         ("Innodb_data_writes", tables.written.count + log.written.count),
         ("Innodb_data_written", tables.written.bytes + log.written.bytes),
         ("Innodb_log_writes", log.written.count),
-        ("Innodb_os_log_fsyncs", log.other.count),
+        ("Innodb_os_log_fsyncs", log.syncs()),
         ("Innodb_os_log_written", log.written.bytes),
     ]
 }
@@ -196,7 +196,7 @@ fn of_files(source: &Source<'_>) -> Vec<(&'static str, u64)> {
 /// Waits for locks, and statements that took too long.
 fn of_waits(source: &Source<'_>) -> Vec<(&'static str, u64)> {
     let (mut rows, mut tables, mut timeouts) = (Timed::default(), Timed::default(), 0);
-    for (_, account) in super::performance_sums::accounts(source, super::performance_sums::nobody) {
+    for (_, account) in super::performance_sums::accounts(source, super::performance_sums::all_together) {
         for (event, times) in &account.waits {
             match *event {
                 ROW_LOCK => rows.merge(times),

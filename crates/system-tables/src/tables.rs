@@ -5,8 +5,7 @@ use super::{
 };
 use squall_catalog::{Database, TableDef, TableEntry, ViewDef};
 use squall_registry::VirtualScan;
-use squall_server_state::charset;
-use squall_types::{SqlResult, Value};
+use squall_types::{CollationId, SqlResult, Value};
 
 const NAME: u32 = 64;
 
@@ -70,19 +69,12 @@ const TABLE_COLUMNS: &[ColumnSpec] = &[
 
 fn schemata(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let wanted = scan.equal_text(1);
-    let row = |name: &str, collation| {
-        vec![
-            s("def"),
-            s(name),
-            s(charset::charset_name(collation)),
-            s(charset::collation_name(collation)),
-            Value::Null,
-            s("NO"),
-        ]
+    let row = |name: &str, collation: CollationId| {
+        vec![s("def"), s(name), s(collation.charset().name()), s(collation.name()), Value::Null, s("NO")]
     };
     let mut rows = Vec::new();
     for name in super::virtual_databases().iter().filter(|name| wanted.is_none_or(|wanted| wanted == **name)) {
-        rows.push(row(name, squall_types::CollationId::UTF8MB3_GENERAL_CI));
+        rows.push(row(name, CollationId::UTF8MB3_GENERAL_CI));
     }
     for database in source.databases(wanted) {
         rows.push(row(&database.name, database.collation));
@@ -171,7 +163,7 @@ fn base_table_row(source: &Source<'_>, database: &str, table: &std::sync::Arc<Ta
         local_time(source.context, table.created_micros),
         Value::Null,
         Value::Null,
-        s(charset::collation_name(table.collation)),
+        s(table.collation.name()),
         Value::Null,
         s(options.join(" ")),
         s(&table.comment),
@@ -217,7 +209,7 @@ fn views(source: &Source<'_>, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value
             s(name),
             s_or_null(Some(if shows { view.query.as_str() } else { "" })),
             s(&view.check_option),
-            yes_no(squall_planner::bind::updatable::updatable(&source.catalog, &database.name, view)?.is_some()),
+            yes_no(!squall_planner::bind::updatable::updatable(&source.catalog, &database.name, view)?.is_empty()),
             s(&view.definer),
             s(if view.security_invoker { "INVOKER" } else { "DEFINER" }),
             s("utf8mb4"),

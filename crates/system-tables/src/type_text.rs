@@ -1,15 +1,14 @@
 //! Types as text, for SHOW CREATE TABLE, SHOW COLUMNS and information_schema.
 
 use squall_catalog::{ColumnDef, FunctionalPart};
-use squall_server_state::charset;
-use squall_types::{IntWidth, SqlType, StringKind, TextSize};
+use squall_types::{SqlType, StringKind};
 
 /// The type in lower case, such as `varchar(10)` or `int unsigned zerofill`; without character set.
 pub fn type_text(sql_type: &SqlType) -> String {
     match sql_type {
         SqlType::Null => "null".to_string(),
         SqlType::Int { display_width, unsigned, zerofill, .. } => {
-            let mut text = data_type_name(sql_type).to_string();
+            let mut text = sql_type.data_type_name().to_string();
             if let Some(width) = display_width {
                 text.push_str(&format!("({width})"));
             }
@@ -19,7 +18,7 @@ pub fn type_text(sql_type: &SqlType) -> String {
             with_sign(format!("decimal({precision},{scale})"), *unsigned, *zerofill)
         }
         SqlType::Float { unsigned, zerofill, digits } | SqlType::Double { unsigned, zerofill, digits } => {
-            let mut text = data_type_name(sql_type).to_string();
+            let mut text = sql_type.data_type_name().to_string();
             if let Some((precision, scale)) = digits {
                 text.push_str(&format!("({precision},{scale})"));
             }
@@ -27,10 +26,10 @@ pub fn type_text(sql_type: &SqlType) -> String {
         }
         SqlType::Bit { width } => format!("bit({width})"),
         SqlType::Time { fsp } | SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } if *fsp > 0 => {
-            format!("{}({fsp})", data_type_name(sql_type))
+            format!("{}({fsp})", sql_type.data_type_name())
         }
         SqlType::String { kind: StringKind::Char | StringKind::Varchar, length, .. } => {
-            format!("{}({length})", data_type_name(sql_type))
+            format!("{}({length})", sql_type.data_type_name())
         }
         SqlType::String { kind: StringKind::Vector, .. } => {
             format!("vector({})", sql_type.vector_dimensions().unwrap_or_default())
@@ -38,55 +37,7 @@ pub fn type_text(sql_type: &SqlType) -> String {
         SqlType::Hex { digits } => format!("hex({digits})"),
         SqlType::Enum { members, .. } => format!("enum({})", member_list(members)),
         SqlType::Set { members, .. } => format!("set({})", member_list(members)),
-        _ => data_type_name(sql_type).to_string(),
-    }
-}
-
-/// The bare name of a type, as information_schema's DATA_TYPE has it.
-pub fn data_type_name(sql_type: &SqlType) -> &'static str {
-    match sql_type {
-        SqlType::Null => "null",
-        SqlType::Int { width, .. } => match width {
-            IntWidth::Tiny => "tinyint",
-            IntWidth::Small => "smallint",
-            IntWidth::Medium => "mediumint",
-            IntWidth::Int => "int",
-            IntWidth::Big => "bigint",
-        },
-        SqlType::Decimal { .. } => "decimal",
-        SqlType::Float { .. } => "float",
-        SqlType::Double { .. } => "double",
-        SqlType::Bit { .. } => "bit",
-        SqlType::Year => "year",
-        SqlType::Date => "date",
-        SqlType::Time { .. } => "time",
-        SqlType::DateTime { .. } => "datetime",
-        SqlType::Timestamp { .. } => "timestamp",
-        SqlType::String { kind, .. } => match (kind, sql_type.is_binary_string()) {
-            (StringKind::Char, false) => "char",
-            (StringKind::Char, true) => "binary",
-            (StringKind::Varchar, false) => "varchar",
-            (StringKind::Varchar, true) => "varbinary",
-            (StringKind::Text(size), false) => match size {
-                TextSize::Tiny => "tinytext",
-                TextSize::Normal => "text",
-                TextSize::Medium => "mediumtext",
-                TextSize::Long => "longtext",
-            },
-            (StringKind::Text(size), true) => match size {
-                TextSize::Tiny => "tinyblob",
-                TextSize::Normal => "blob",
-                TextSize::Medium => "mediumblob",
-                TextSize::Long => "longblob",
-            },
-            (StringKind::Geometry(geometry), _) => geometry.kind.type_name(),
-            (StringKind::Vector, _) => "vector",
-        },
-        SqlType::Enum { .. } => "enum",
-        SqlType::Set { .. } => "set",
-        SqlType::Json => "json",
-        SqlType::Hex { .. } => "hex",
-        SqlType::Uuid => "uuid",
+        _ => sql_type.data_type_name().to_string(),
     }
 }
 
@@ -104,15 +55,11 @@ pub fn charset_clause(sql_type: &SqlType, table: squall_types::CollationId) -> S
     let Some(own) = sql_type.collation().filter(|_| has_charset(sql_type)) else { return String::new() };
     if own == table {
         // MySQL names the collation of a column again when the table's is not the default of its character set.
-        return if charset::is_default_collation(own) {
-            String::new()
-        } else {
-            format!(" COLLATE {}", charset::collation_name(own))
-        };
+        return if own.info().is_default { String::new() } else { format!(" COLLATE {}", own.name()) };
     }
-    let mut text = format!(" CHARACTER SET {}", charset::charset_name(own));
-    if !charset::is_default_collation(own) || charset::charset_name(own) == "utf8mb4" {
-        text.push_str(&format!(" COLLATE {}", charset::collation_name(own)));
+    let mut text = format!(" CHARACTER SET {}", own.charset().name());
+    if !own.info().is_default || own.charset().name() == "utf8mb4" {
+        text.push_str(&format!(" COLLATE {}", own.name()));
     }
     text
 }

@@ -1,5 +1,6 @@
 //! The declaration of one system variable: scope, type, range, default and text, written as a constant.
 
+use crate::action::Action;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlType, Value};
 use std::fmt;
 
@@ -151,6 +152,34 @@ pub enum Effect {
     },
 }
 
+/// What is printed in place of a secret value.
+pub const SECRET: &str = "******";
+
+/// What a number of a variable counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Bytes of memory, files or texts.
+    Bytes,
+    /// Microseconds.
+    Microseconds,
+    /// Milliseconds.
+    Milliseconds,
+    /// Seconds.
+    Seconds,
+}
+
+impl Unit {
+    /// Its name, in the plural.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Bytes => "bytes",
+            Unit::Microseconds => "microseconds",
+            Unit::Milliseconds => "milliseconds",
+            Unit::Seconds => "seconds",
+        }
+    }
+}
+
 /// One system variable as it is declared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VariableDef {
@@ -180,6 +209,12 @@ pub struct VariableDef {
     pub form: Option<FormCheck>,
     /// Switches that another server has and clients set: kept behind the others once they are set, by their whole names.
     pub foreign_switches: &'static [&'static str],
+    /// What its number counts, if that is a length of time or a size.
+    pub unit: Option<Unit>,
+    /// Whether tables and SHOW have asterisks in place of its value.
+    pub secret: bool,
+    /// What the server does when its global value changes.
+    pub action: Action,
 }
 
 const fn define(name: &'static str, scope: Scope, kind: Kind, default: DefaultValue, doc: &'static str) -> VariableDef {
@@ -198,6 +233,9 @@ const fn define(name: &'static str, scope: Scope, kind: Kind, default: DefaultVa
         replacement: None,
         form: None,
         foreign_switches: &[],
+        unit: None,
+        secret: false,
+        action: Action::Publish,
     }
 }
 
@@ -341,6 +379,24 @@ impl VariableDef {
         self
     }
 
+    /// No table shows its value.
+    pub const fn secret(mut self) -> Self {
+        self.secret = true;
+        self
+    }
+
+    /// The server does this when its global value changes.
+    pub const fn action(mut self, action: Action) -> Self {
+        self.action = action;
+        self
+    }
+
+    /// Its number counts these.
+    pub const fn unit(mut self, unit: Unit) -> Self {
+        self.unit = Some(unit);
+        self
+    }
+
     /// Values are multiples of `block`.
     pub const fn block(mut self, block: u64) -> Self {
         if let Kind::UInt { min, max, .. } = self.kind {
@@ -365,6 +421,16 @@ impl VariableDef {
     pub const fn hidden(mut self) -> Self {
         self.hidden = true;
         self
+    }
+
+    /// When a new global value holds, as `data_dictionary.configuration` says it; `None` where none can be set, or where nothing depends on it.
+    pub fn applies(&self) -> Option<&'static str> {
+        match (self.effect, self.scope) {
+            (Effect::ReadOnly | Effect::CompatibilityOnly | Effect::OnlyDefault { .. }, _) => None,
+            (Effect::AtStart, _) => Some("next_start"),
+            (Effect::Live, Scope::Both) => Some("new_sessions"),
+            (Effect::Live, Scope::Global | Scope::Session) => Some("immediate"),
+        }
     }
 
     /// Whether there is a global value.
@@ -398,8 +464,11 @@ impl VariableDef {
         }
     }
 
-    /// The value as SHOW VARIABLES prints it.
+    /// The value as SHOW VARIABLES and tables print it; [`SECRET`] if it is secret.
     pub fn show(&self, value: &Value) -> String {
+        if self.secret {
+            return SECRET.to_owned();
+        }
         match (self.kind, value) {
             (Kind::Bool, Value::Int(0)) => "OFF".to_string(),
             (Kind::Bool, Value::Int(_)) => "ON".to_string(),

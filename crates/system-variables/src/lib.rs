@@ -1,8 +1,10 @@
 //! System variables: one list of names, types, ranges, defaults and docs; and the values.
 //!
-//! Reading order: [`definition`], then the lists by family, then [`values`]. SET and SHOW are the session's.
+//! Reading order: [`definition`], [`action`], `forms`, then the lists by family, then [`values`]. SET and SHOW are the session's.
 
+pub mod action;
 pub mod definition;
+mod forms;
 pub mod items;
 mod list_charset;
 mod list_compat;
@@ -18,7 +20,8 @@ mod list_server;
 mod list_transaction;
 pub mod values;
 
-pub use definition::{DefaultValue, Effect, Kind, Scope, VariableDef};
+pub use action::Action;
+pub use definition::{DefaultValue, Effect, Kind, Scope, Unit, VariableDef};
 pub use values::{ReadScope, ValueTable, VariableValues};
 
 use std::collections::HashMap;
@@ -83,14 +86,20 @@ impl VariableId {
 pub struct VariableRegistry {
     definitions: Vec<VariableDef>,
     by_name: HashMap<&'static str, VariableId>,
+    /// Names of modules that declare variables, with the place from which on they do.
+    modules: Vec<(usize, String)>,
     /// Made when it is first asked for, after the last declaration.
     defaults: OnceLock<ValueTable>,
 }
 
 impl Default for VariableRegistry {
     fn default() -> Self {
-        let mut registry =
-            VariableRegistry { definitions: Vec::new(), by_name: HashMap::new(), defaults: OnceLock::new() };
+        let mut registry = VariableRegistry {
+            definitions: Vec::new(),
+            by_name: HashMap::new(),
+            modules: Vec::new(),
+            defaults: OnceLock::new(),
+        };
         for definition in FAMILIES.iter().copied().flatten() {
             registry.declare(*definition);
         }
@@ -99,6 +108,17 @@ impl Default for VariableRegistry {
 }
 
 impl VariableRegistry {
+    /// Says that the module of that name declares what is declared from now on.
+    pub fn begin_module(&mut self, name: &str) {
+        self.modules.push((self.definitions.len(), name.to_owned()));
+    }
+
+    /// The module that has declared a variable; `None` for the server itself.
+    pub fn module_of(&self, id: VariableId) -> Option<&str> {
+        let (_, name) = self.modules.iter().rev().find(|(first, _)| *first <= usize::from(id.0))?;
+        Some(name)
+    }
+
     /// Declares a module's variable.
     pub fn declare(&mut self, definition: VariableDef) -> VariableId {
         let id = VariableId(self.definitions.len() as u16);

@@ -1,8 +1,9 @@
 //! Storage: engines, and the variables of InnoDB that clients and tools read.
 
+use super::action::Action;
 use super::definition::{
     Scope::{Both, Global},
-    VariableDef, boolean, choice, double, engine, flags, nullable, text, unsigned,
+    Unit, VariableDef, boolean, choice, double, engine, flags, nullable, text, unsigned,
 };
 
 pub(super) const VARIABLES: &[VariableDef] = &[
@@ -45,7 +46,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         0,
         64 << 30,
         "Memory for rows that were read by key, bytes. Less than 2 MB: no cache. A change empties it.",
-    ),
+    ).unit(Unit::Bytes).action(Action::Resize),
     unsigned(
         "vector_memory_limit",
         Global,
@@ -53,7 +54,15 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         0,
         u64::MAX,
         "Memory for the graphs of VECTOR indexes, bytes. Queries read all rows of a table whose graph does not fit.",
-    ),
+    ).unit(Unit::Bytes).action(Action::Resize),
+    unsigned(
+        "thread_pool_max_threads",
+        Global,
+        16_384,
+        1,
+        65_536,
+        "Most threads on which statements wait: for locks, nested statements, clients, other servers. A statement that needs one more gets error 1135. At most three quarters of the threads that the system allows the process.",
+    ).action(Action::Resize),
     unsigned(
         "transaction_buffer_size",
         Global,
@@ -61,7 +70,15 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         1 << 10,
         64 << 30,
         "Memory for the changes of one transaction, bytes. What does not fit is kept in temporary files until its commit.",
-    ),
+    ).unit(Unit::Bytes).action(Action::Resize),
+    unsigned(
+        "blob_inline_limit",
+        Global,
+        u32::MAX as u64,
+        16,
+        u32::MAX as u64,
+        "Longest value of a BLOB, TEXT, JSON or spatial column that stays in its row, bytes. Longer ones lie out of it, and are read only where they are needed. For rows that are written from now on. 4294967295 is off: all stay. Experimental; the first other value raises the data directory to format 5, for good, which earlier servers refuse.",
+    ).unit(Unit::Bytes).action(Action::Resize),
     unsigned(
         "column_cache_size",
         Global,
@@ -69,7 +86,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         0,
         1 << 40,
         "Memory for columns and bitmap indexes of ENGINE=COLUMN tables, bytes. What running queries hold may go beyond it.",
-    ),
+    ).unit(Unit::Bytes).action(Action::Resize),
     unsigned("innodb_buffer_pool_instances", Global, 1, 1, 64, "Parts of the cache.").read_only(),
     unsigned("innodb_buffer_pool_chunk_size", Global, 128 << 20, 1 << 20, u64::MAX, "Step of the cache's size.")
         .read_only(),

@@ -5,6 +5,7 @@ use super::definition::{
     Scope::{Both, Global},
     VariableDef, boolean, choice, double, nullable, text, unsigned,
 };
+use crate::forms::is_folder_or_none;
 
 const U32_MAX: u64 = u32::MAX as u64;
 
@@ -172,6 +173,9 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         "How statistics count NULLs.",
     )
     .compatibility(),
+    boolean("innodb_status_file", Global, false, "Whether the monitor's text is kept in a file.")
+        .compatibility()
+        .hidden(),
     boolean("innodb_status_output", Global, false, "Whether the monitor's text is logged.").compatibility(),
     boolean("innodb_status_output_locks", Global, false, "Whether it has locks.").compatibility(),
     unsigned("innodb_sync_array_size", Global, 1, 1, 1024, "Parts of the list of waiting threads.").read_only(),
@@ -181,6 +185,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned("innodb_thread_sleep_delay", Global, 10_000, 0, 1_000_000, "Microseconds a thread waits to enter.")
         .compatibility(),
     nullable("innodb_tmpdir", Both, "Directory of the files of ALTER TABLE; Squall's are in the data directory.")
+        .of_form(is_folder_or_none)
         .compatibility(),
     text("innodb_undo_directory", Global, "./", "Directory of undo tablespaces.").read_only(),
     boolean("innodb_undo_log_encrypt", Global, false, "Whether undo logs are encrypted.")

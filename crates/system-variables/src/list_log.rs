@@ -1,9 +1,11 @@
 //! Logs, the binary log and replication: the variables that clients and backup tools read.
 
+use super::action::Action;
 use super::definition::{
     Scope::{Both, Global, Session},
-    VariableDef, boolean, choice, flags, nullable, text, unsigned,
+    Unit, VariableDef, boolean, choice, flags, nullable, text, unsigned,
 };
+use crate::forms::{is_list_of_log_services, is_list_of_messages};
 
 const fn threshold(name: &'static str, doc: &'static str) -> VariableDef {
     unsigned(name, Global, 0, 0, u64::MAX, doc)
@@ -94,15 +96,18 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned("max_relay_log_size", Global, 0, 0, 1 << 30, "Size of a relay log.").block(4096).compatibility(),
     boolean("log_replica_updates", Global, false, "Whether replicated changes are logged.").read_only(),
     boolean("log_slave_updates", Global, false, "An older name.").deprecated("log_replica_updates").read_only(),
-    boolean("general_log", Global, false, "Whether every statement is logged."),
+    boolean("general_log", Global, false, "Whether every statement is logged.").action(Action::ReconfigureLogs),
     text(
         "general_log_file",
         Global,
         "",
         "File of that log; by default the host's name with .log in the data directory.",
-    ),
-    boolean("slow_query_log", Global, false, "Whether statements that take longer than `long_query_time` are logged."),
-    text("slow_query_log_file", Global, "", "File of that log; by default the host's name with -slow.log."),
+    )
+    .action(Action::ReconfigureLogs),
+    boolean("slow_query_log", Global, false, "Whether statements that take longer than `long_query_time` are logged.")
+        .action(Action::ReconfigureLogs),
+    text("slow_query_log_file", Global, "", "File of that log; by default the host's name with -slow.log.")
+        .action(Action::ReconfigureLogs),
     boolean(
         "log_queries_not_using_indexes",
         Global,
@@ -116,16 +121,19 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         Global,
         false,
         "Whether slow ALTER TABLE, ANALYZE TABLE and the like are logged.",
-    ),
+    )
+    .action(Action::ReconfigureLogs),
     boolean("log_slow_extra", Global, false, "Whether slow statements are logged with more fields.").compatibility(),
-    flags("log_output", Global, "FILE", &["NONE", "FILE", "TABLE"], "Where the general and the slow log go."),
+    flags("log_output", Global, "FILE", &["NONE", "FILE", "TABLE"], "Where the general and the slow log go.")
+        .action(Action::ReconfigureLogs),
     choice(
         "log_format",
         Global,
         "classic",
         &["classic", "query_log", "json"],
         "Form of entries in files: MySQL's, the query log's, or a JSON object per line.",
-    ),
+    )
+    .action(Action::ReconfigureLogs),
     unsigned(
         "log_entry_max_bytes",
         Global,
@@ -133,16 +141,22 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         1 << 10,
         1 << 30,
         "Bytes of a statement that are logged; longer ones end with a mark.",
-    ),
-    unsigned("log_table_max_rows", Global, 10_000, 1, 1_000_000, "Newest entries that each log's table shows."),
+    )
+    .unit(Unit::Bytes)
+    .action(Action::ReconfigureLogs),
+    unsigned("log_table_max_rows", Global, 10_000, 1, 1_000_000, "Newest entries that each log's table shows.")
+        .action(Action::ReconfigureLogs),
     choice(
         "log_write_mode",
         Global,
         "direct",
         &["direct", "buffered"],
         "Whether a session writes its entries itself, or a thread does it up to 20 ms later; audit is always direct.",
-    ),
-    unsigned("log_rotate_bytes", Global, 0, 0, u64::MAX, "Size from which a log's file is rotated; 0 is never."),
+    )
+    .action(Action::ReconfigureLogs),
+    unsigned("log_rotate_bytes", Global, 0, 0, u64::MAX, "Size from which a log's file is rotated; 0 is never.")
+        .unit(Unit::Bytes)
+        .action(Action::ReconfigureLogs),
     unsigned(
         "log_rotate_seconds",
         Global,
@@ -150,33 +164,51 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         0,
         u32::MAX as u64,
         "Seconds after which a log's file is rotated; 0 is never.",
-    ),
-    boolean("query_log_enabled", Global, true, "Whether the query log is written, where it has somewhere to go."),
-    text("query_log_file", Global, "drizzled-queries.log", "File of the query log."),
+    )
+    .unit(Unit::Seconds)
+    .action(Action::ReconfigureLogs),
+    boolean("query_log_enabled", Global, true, "Whether the query log is written, where it has somewhere to go.")
+        .action(Action::ReconfigureLogs),
+    text("query_log_file", Global, "drizzled-queries.log", "File of the query log.").action(Action::ReconfigureLogs),
     boolean(
         "query_log_file_enabled",
         Global,
         false,
         "Whether the query log goes to its file; OFF and ON opens it anew.",
-    ),
-    threshold("query_log_threshold_execution_time", "Microseconds a statement takes at least to be in the query log."),
-    threshold("query_log_threshold_lock_time", "Microseconds it waits for locks at least."),
-    threshold("query_log_threshold_session_time", "Microseconds that its session has been there at least."),
-    threshold("query_log_threshold_rows_examined", "Rows it reads at least."),
-    threshold("query_log_threshold_rows_sent", "Rows of its result at least."),
-    threshold("query_log_threshold_tmp_tables", "Temporary tables it makes at least."),
-    threshold("query_log_threshold_warnings", "Warnings it has at least."),
-    boolean("audit_log", Global, false, "Whether sessions and statements are written to the audit log."),
-    text("audit_log_file", Global, "audit.log", "File of the audit log, a JSON object per line."),
-    boolean("audit_log_strict", Global, false, "Whether a statement that cannot be audited is refused."),
-    boolean("audit_log_sync", Global, false, "Whether audit entries are on the disk before their statement runs."),
-    text("log_error", Global, "stderr", "Where errors are logged: `stderr` or a file."),
+    )
+    .action(Action::ReconfigureLogs),
+    threshold("query_log_threshold_execution_time", "Microseconds a statement takes at least to be in the query log.")
+        .unit(Unit::Microseconds)
+        .action(Action::ReconfigureLogs),
+    threshold("query_log_threshold_lock_time", "Microseconds it waits for locks at least.")
+        .unit(Unit::Microseconds)
+        .action(Action::ReconfigureLogs),
+    threshold("query_log_threshold_session_time", "Microseconds that its session has been there at least.")
+        .unit(Unit::Microseconds)
+        .action(Action::ReconfigureLogs),
+    threshold("query_log_threshold_rows_examined", "Rows it reads at least.").action(Action::ReconfigureLogs),
+    threshold("query_log_threshold_rows_sent", "Rows of its result at least.").action(Action::ReconfigureLogs),
+    threshold("query_log_threshold_tmp_tables", "Temporary tables it makes at least.").action(Action::ReconfigureLogs),
+    threshold("query_log_threshold_warnings", "Warnings it has at least.").action(Action::ReconfigureLogs),
+    boolean("audit_log", Global, false, "Whether sessions and statements are written to the audit log.")
+        .action(Action::ReconfigureLogs),
+    text("audit_log_file", Global, "audit.log", "File of the audit log, a JSON object per line.")
+        .action(Action::ReconfigureLogs),
+    boolean("audit_log_strict", Global, false, "Whether a statement that cannot be audited is refused.")
+        .action(Action::ReconfigureLogs),
+    boolean("audit_log_sync", Global, false, "Whether audit entries are on the disk before their statement runs.")
+        .action(Action::ReconfigureLogs),
+    text("log_error", Global, "stderr", "Where errors are logged: `stderr` or a file.").action(Action::ReconfigureLogs),
     text("log_error_services", Global, "log_filter_internal; log_sink_internal", "Services of the error log.")
+        .of_form(is_list_of_log_services)
         .compatibility(),
-    text("log_error_suppression_list", Global, "", "Messages left out.").compatibility(),
-    unsigned("log_error_verbosity", Global, 2, 1, 3, "1 logs errors, 2 warnings too, 3 also notes."),
-    boolean("log_raw", Global, false, "Whether statements are logged with the passwords that stand in them."),
-    choice("log_timestamps", Global, "UTC", &["UTC", "SYSTEM"], "Zone of times in log files."),
+    text("log_error_suppression_list", Global, "", "Messages left out.").of_form(is_list_of_messages).compatibility(),
+    unsigned("log_error_verbosity", Global, 2, 1, 3, "1 logs errors, 2 warnings too, 3 also notes.")
+        .action(Action::ReconfigureLogs),
+    boolean("log_raw", Global, false, "Whether statements are logged with the passwords that stand in them.")
+        .action(Action::ReconfigureLogs),
+    choice("log_timestamps", Global, "UTC", &["UTC", "SYSTEM"], "Zone of times in log files.")
+        .action(Action::ReconfigureLogs),
     boolean("log_statements_unsafe_for_binlog", Global, true, "Whether unsafe statements are logged.").compatibility(),
     text("relay_log", Global, "", "Path of the relay log.").read_only(),
     text("relay_log_basename", Global, "", "Path of the relay log.").read_only(),

@@ -3,7 +3,7 @@
 
 use super::definition::{
     Scope::{Both, Global},
-    VariableDef, boolean, choice, double, flags, nullable, signed, text, unsigned,
+    Unit, VariableDef, boolean, choice, double, flags, nullable, signed, text, unsigned,
 };
 
 /// Items of MariaDB's `optimizer_switch` that MySQL's does not have.
@@ -119,7 +119,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned("max_recursive_iterations", Both, 1000, 0, 4_294_967_295, "Not there; the default alone can be set.").only_default("cte_max_recursion_depth").hidden(),
     unsigned("max_rowid_filter_size", Both, 131_072, 1024, u64::MAX, "Size of filters of row ids.").compatibility().hidden(),
     unsigned("max_session_mem_used", Both, 9_223_372_036_854_775_807, 8192, u64::MAX, "Not there; the default alone can be set.").only_default("query_memory_limit").hidden(),
-    double("max_statement_time", Both, 0.0, 0.0, 31_536_000.0, "Seconds that a statement of any kind may take; 0 for any time. Of it and `max_execution_time` the shorter holds.").hidden(),
+    double("max_statement_time", Both, 0.0, 0.0, 31_536_000.0, "Seconds that a statement of any kind may take; 0 for any time. Of it and `max_execution_time` the shorter holds.").unit(Unit::Seconds).hidden(),
     boolean("mysql56_temporal_format", Global, true, "Not there; the default alone can be set.").only_default("TIME, DATETIME and TIMESTAMP with fractions, which tables always have").hidden(),
     unsigned("mrr_buffer_size", Both, 262_144, 8192, 2_147_483_647, "Buffer of reads in the order of the disk.").compatibility().hidden(),
     unsigned("myisam_repair_threads", Both, 1, 1, u64::MAX, "Threads of a repair.").compatibility().hidden(),
@@ -152,7 +152,6 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     boolean("thread_pool_dedicated_listener", Global, false, "A setting of MariaDB's pool of threads.").compatibility().hidden(),
     boolean("thread_pool_exact_stats", Global, false, "A setting of MariaDB's pool of threads.").compatibility().hidden(),
     unsigned("thread_pool_idle_timeout", Global, 60, 1, 4_294_967_295, "A setting of MariaDB's pool of threads.").compatibility().hidden(),
-    unsigned("thread_pool_max_threads", Global, 65_536, 1, 65_536, "A setting of MariaDB's pool of threads.").compatibility().hidden(),
     unsigned("thread_pool_oversubscribe", Global, 3, 1, 1000, "A setting of MariaDB's pool of threads.").compatibility().hidden(),
     unsigned("thread_pool_prio_kickup_timer", Global, 1000, 0, 4_294_967_295, "A setting of MariaDB's pool of threads.").compatibility().hidden(),
     choice("thread_pool_priority", Both, "auto", &["high", "low", "auto"], "A setting of MariaDB's pool of threads.").compatibility().hidden(),

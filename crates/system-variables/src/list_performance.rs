@@ -1,4 +1,4 @@
-//! Sizes of performance_schema. They are read-only, because Squall's tables grow with their content, within their own bounds.
+//! Sizes of performance_schema and of counts by user. Those of performance_schema are read-only, because Squall's tables grow with their content, within their own bounds.
 
 use super::definition::{Scope::Global, VariableDef, boolean, signed, unsigned};
 
@@ -18,6 +18,13 @@ const fn classes(name: &'static str, default: u64, max: u64, doc: &'static str) 
 }
 
 pub(super) const VARIABLES: &[VariableDef] = &[
+    boolean(
+        "logging_stats_enabled",
+        Global,
+        true,
+        "Whether data_dictionary's tables of counts by session and user (CURRENT_SQL_COMMANDS, CUMULATIVE_…) have rows.",
+    ),
+    unsigned("logging_stats_max_user_count", Global, 500, 1, 50_000, "Users in data_dictionary's CUMULATIVE_… tables."),
     size("performance_schema_accounts_size", -1, "Accounts."),
     size("performance_schema_digests_size", 10_000, "Statements by digest."),
     size("performance_schema_error_size", 5422, "Errors that are counted."),

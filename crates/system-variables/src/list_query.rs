@@ -1,9 +1,10 @@
 //! Parsing, planning and running of statements.
 
+use super::action::Action;
 use super::definition::{
     Kind,
     Scope::{Both, Global, Session},
-    VariableDef, boolean, choice, double, flags, signed, special, unsigned,
+    Unit, VariableDef, boolean, choice, double, flags, signed, special, unsigned,
 };
 
 /// MySQL 8.4's switches; `optimizer_switch` keeps them so that clients can save and restore them.
@@ -130,7 +131,8 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         0,
         u32::MAX as u64,
         "Milliseconds after which a SELECT is stopped; 0 is never.",
-    ),
+    )
+    .unit(Unit::Milliseconds),
     choice(
         "execute_function_mode",
         Both,
@@ -145,6 +147,12 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         1,
         u64::MAX,
         "Most statements of one text that EXECUTE runs as a list.",
+    ),
+    boolean(
+        "drizzle_type_names",
+        Both,
+        false,
+        "Whether TYPEOF says types by Drizzle's names (`DRIZZLE_TYPE_LONGLONG`).",
     ),
     unsigned("max_error_count", Both, 1024, 0, 65_535, "Warnings and errors kept for SHOW WARNINGS."),
     unsigned("max_join_size", Both, u64::MAX, 1, u64::MAX, "Rows a SELECT may examine without `sql_big_selects`.")
@@ -161,7 +169,8 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         .compatibility(),
     unsigned("max_digest_length", Global, 1024, 0, 1 << 20, "Bytes of a statement that a digest is made of.")
         .read_only(),
-    unsigned("group_concat_max_len", Both, 1024, 4, u64::MAX, "Longest result of GROUP_CONCAT in bytes."),
+    unsigned("group_concat_max_len", Both, 1024, 4, u64::MAX, "Longest result of GROUP_CONCAT in bytes.")
+        .unit(Unit::Bytes),
     unsigned("div_precision_increment", Both, 4, 0, 30, "Digits that `/` adds after the point."),
     unsigned("cte_max_recursion_depth", Both, 1000, 0, u32::MAX as u64, "Most rounds of a recursive WITH."),
     unsigned("regexp_stack_limit", Global, 8_000_000, 0, i32::MAX as u64, "Memory of a regular expression's stack.")
@@ -237,7 +246,8 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         10_000_000,
         u64::MAX,
         "Memory that a statement may take while it is read, bound and planned, as far as its text tells (3170).",
-    ),
+    )
+    .unit(Unit::Bytes),
     unsigned("preload_buffer_size", Both, 32_768, 1024, 1 << 30, "Buffer of index preloading.").compatibility(),
     unsigned(
         "sort_buffer_size",
@@ -283,11 +293,13 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         u64::MAX,
         "Bytes that all running queries may hold before they spill; 0 is three quarters of the machine's memory.",
     )
-    .at_start(),
+    .unit(Unit::Bytes)
+    .action(Action::Resize),
     unsigned("query_threads", Global, 0, 0, 4096, "Threads of the query pool; 0 is one per processor.")
         .not_persistable()
         .read_only(),
-    double("long_query_time", Both, 10.0, 0.0, 31_536_000.0, "Seconds from which a statement counts as slow."),
+    double("long_query_time", Both, 10.0, 0.0, 31_536_000.0, "Seconds from which a statement counts as slow.")
+        .unit(Unit::Seconds),
     unsigned("min_examined_row_limit", Both, 0, 0, u64::MAX, "Rows a slow statement has to have examined."),
     boolean("profiling", Both, false, "Whether SHOW PROFILE collects.").deprecated("").compatibility(),
     unsigned("profiling_history_size", Both, 15, 0, 100, "Statements SHOW PROFILES keeps.")

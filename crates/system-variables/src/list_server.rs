@@ -1,9 +1,10 @@
 //! The server itself: its folders, its network, its limits.
 
+use super::action::Action;
 use super::definition::{
     Kind,
     Scope::{Both, Global, Session},
-    VariableDef, boolean, choice, double, flags, nullable, signed, special, text, text_of, unsigned,
+    Unit, VariableDef, boolean, choice, double, flags, nullable, signed, special, text, text_of, unsigned,
 };
 use squall_catalog::AccountKey;
 
@@ -63,8 +64,8 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     unsigned("max_connect_errors", Global, 100, 1, u64::MAX, "Failed attempts after which MySQL blocks a host.")
         .compatibility(),
     unsigned("back_log", Global, 151, 1, 65535, "Connections that may wait to be accepted.").read_only(),
-    unsigned("connect_timeout", Global, 10, 2, 31_536_000, "Seconds a client has to finish its handshake."),
-    unsigned("wait_timeout", Both, 28_800, 1, 31_536_000, "Seconds after which an idle connection is closed."),
+    unsigned("connect_timeout", Global, 10, 2, 31_536_000, "Seconds a client has to finish its handshake.").unit(Unit::Seconds),
+    unsigned("wait_timeout", Both, 28_800, 1, 31_536_000, "Seconds after which an idle connection is closed.").unit(Unit::Seconds),
     unsigned(
         "interactive_timeout",
         Both,
@@ -72,7 +73,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         1,
         31_536_000,
         "`wait_timeout` of clients that call themselves interactive.",
-    ),
+    ).unit(Unit::Seconds),
     unsigned(
         "busy_poll_microseconds",
         Both,
@@ -80,9 +81,9 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         0,
         1000,
         "How long to look for a client's next command before the core may sleep, if the client has been quick; 0: not at all.",
-    ),
-    unsigned("net_read_timeout", Both, 30, 1, 31_536_000, "Seconds to wait for more of a packet or a file."),
-    unsigned("net_write_timeout", Both, 60, 1, 31_536_000, "Seconds to wait until a client takes more of a result."),
+    ).unit(Unit::Microseconds),
+    unsigned("net_read_timeout", Both, 30, 1, 31_536_000, "Seconds to wait for more of a packet or a file.").unit(Unit::Seconds),
+    unsigned("net_write_timeout", Both, 60, 1, 31_536_000, "Seconds to wait until a client takes more of a result.").unit(Unit::Seconds),
     unsigned("net_retry_count", Both, 10, 1, u64::MAX, "Tries of an interrupted read.").compatibility(),
     unsigned("net_buffer_length", Both, 16_384, 1024, 1 << 20, "First size of a connection's buffer.")
         .block(1024)
@@ -95,7 +96,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         1024,
         1 << 30,
         "Longest statement, row or value in bytes; the session's value follows the global one.",
-    )
+    ).unit(Unit::Bytes)
     .fixed_in_session()
     .block(1024),
     unsigned("thread_cache_size", Global, 9, 0, 16_384, "Threads MySQL keeps for new connections.").compatibility(),
@@ -118,7 +119,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         Global,
         false,
         "Whether only users with CONNECTION_ADMIN can connect; the others' connections end.",
-    ),
+    ).action(Action::EndConnections),
     boolean("super_read_only", Global, false, "Whether all writes are refused, also those of administrators."),
     boolean("read_only", Global, false, "Whether only users with CONNECTION_ADMIN can write."),
     boolean("require_secure_transport", Global, false, "Whether connections have to be encrypted or by socket."),
@@ -178,14 +179,10 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         false,
         "Whether privileges on `*.*` can be revoked for a database; then names of databases in grants are no patterns.",
     ),
-    unsigned("default_password_lifetime", Global, 0, 0, 65_535, "Days after which passwords expire; 0 is never.")
-        .only_default("PASSWORD EXPIRE of an account"),
-    unsigned("password_history", Global, 0, 0, u32::MAX as u64, "Changes before a password may come back.")
-        .only_default("a check by the administrator"),
-    unsigned("password_reuse_interval", Global, 0, 0, u32::MAX as u64, "Days before a password may come back.")
-        .only_default("a check by the administrator"),
-    boolean("password_require_current", Global, false, "Whether changing a password needs the current one.")
-        .only_default("a check by the administrator"),
+    unsigned("default_password_lifetime", Global, 0, 0, 65_535, "Days after which passwords expire; 0 is never."),
+    unsigned("password_history", Global, 0, 0, u32::MAX as u64, "Changes before a password may come back."),
+    unsigned("password_reuse_interval", Global, 0, 0, u32::MAX as u64, "Days before a password may come back."),
+    boolean("password_require_current", Global, false, "Whether changing a password needs the current one."),
     unsigned("generated_random_password_length", Both, 20, 5, 255, "Length of RANDOM PASSWORD."),
     boolean(
         "disconnect_on_expired_password",
@@ -255,7 +252,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         0.0,
         2_147_483_647.0,
         "Seconds since 1970 that NOW() says; DEFAULT is the clock.",
-    ),
+    ).unit(Unit::Seconds),
     nullable("resultset_metadata", Session, "Whether clients are sent column definitions.").compatibility().hidden(),
     choice(
         "session_track_transaction_info",
@@ -297,7 +294,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         0,
         1 << 40,
         "Bytes, by estimate, of the parsed statements and plans that sessions share; with 0 each has its own only.",
-    ),
+    ).unit(Unit::Bytes).action(Action::Resize),
     unsigned("global_connection_memory_limit", Global, u64::MAX, 16_777_216, u64::MAX, "Memory of all connections.")
         .only_default("query_memory_limit"),
     unsigned("connection_memory_limit", Both, u64::MAX, 2_097_152, u64::MAX, "Memory of a connection.")

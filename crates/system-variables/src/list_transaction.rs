@@ -2,7 +2,7 @@
 
 use super::definition::{
     Scope::{Both, Global, Session},
-    VariableDef, boolean, choice, text, unsigned,
+    Unit, VariableDef, boolean, choice, text, unsigned,
 };
 
 const LEVELS: &[&str] = &["READ-UNCOMMITTED", "READ-COMMITTED", "REPEATABLE-READ", "SERIALIZABLE"];
@@ -21,8 +21,10 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     boolean("transaction_read_only", Both, false, "Whether transactions are read-only."),
     boolean("tx_read_only", Both, false, "The name of `transaction_read_only` before 8.0.").hidden(),
     choice("completion_type", Both, "NO_CHAIN", &["NO_CHAIN", "CHAIN", "RELEASE"], "What COMMIT and ROLLBACK do next."),
-    unsigned("lock_wait_timeout", Both, 31_536_000, 1, 31_536_000, "Seconds to wait for a table's metadata lock."),
-    unsigned("innodb_lock_wait_timeout", Both, 50, 1, 1_073_741_824, "Seconds to wait for a row lock."),
+    unsigned("lock_wait_timeout", Both, 31_536_000, 1, 31_536_000, "Seconds to wait for a table's metadata lock.")
+        .unit(Unit::Seconds),
+    unsigned("innodb_lock_wait_timeout", Both, 50, 1, 1_073_741_824, "Seconds to wait for a row lock.")
+        .unit(Unit::Seconds),
     boolean(
         "innodb_rollback_on_timeout",
         Global,

@@ -100,7 +100,7 @@ impl Faults {
         self.control.write_all_at(&value.to_ne_bytes(), control as u64 * 8).expect("the control file");
     }
 
-    /// Moves the wall clock to so many seconds from the true time.
+    /// Moves the wall clock to this many seconds from the true time.
     ///
     /// # Panics
     /// If the control file cannot be written.

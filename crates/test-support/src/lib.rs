@@ -49,7 +49,7 @@ pub fn wait_within(limit: Duration, what: &str, mut condition: impl FnMut() -> b
     }
 }
 
-/// How many rounds a test of killed servers makes: `SQUALL_CRASH_ROUNDS`, for long runs, or else so many.
+/// How many rounds a test of killed servers makes: `SQUALL_CRASH_ROUNDS`, for long runs, or else this many.
 pub fn crash_rounds(otherwise: u64) -> u64 {
     std::env::var("SQUALL_CRASH_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(otherwise)
 }

@@ -1,9 +1,8 @@
 //! Authorizes plans in tests that do not test privileges.
 
 use squall_catalog::{
-    AccessMap, AccountDef, AccountKey, Accounts, Authorized, NoServerTables, Privileges, Subject, Touches,
+    AccessMap, AccountDef, AccountKey, Accounts, ActiveGrants, Authorized, NoServerTables, Privileges, Subject, Touches,
 };
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Lets a plan be run as by an account that may do everything.
@@ -18,7 +17,7 @@ pub fn authorized<T: Touches>(plan: T) -> Authorized<T> {
     // Views have it as their definer.
     let mut accounts = Accounts::default();
     accounts.accounts.insert(account.clone(), Arc::new(root));
-    let access = AccessMap::new(&accounts, &account, &BTreeSet::new());
+    let access = AccessMap::new(&accounts, &account, &ActiveGrants::default());
     let subject = Subject {
         account: &account,
         client_host: "localhost",

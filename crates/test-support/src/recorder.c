@@ -198,7 +198,7 @@ ssize_t pwrite(int file, const void *bytes, size_t length, off_t at) { return wr
 ssize_t writev(int file, const struct iovec *parts, int count) {
     char path[4096];
     if (!path_of(file, path)) return syscall(SYS_writev, file, parts, count);
-    // A part alone, which whoever writes has to expect.
+    // A part alone, which a writer has to expect.
     for (int at = 0; at < count; at++)
         if (parts[at].iov_len) return write_noted(file, parts[at].iov_base, parts[at].iov_len, 0, 0);
     return 0;

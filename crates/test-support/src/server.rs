@@ -1,5 +1,6 @@
 //! A server process that tests can start, kill and start again.
 
+use mysql::prelude::Queryable as _;
 use std::ffi::OsString;
 use std::io::Read;
 use std::net::TcpListener;
@@ -20,6 +21,8 @@ pub struct TestServer {
     environment: Vec<(&'static str, OsString)>,
     arguments: Vec<String>,
     child: Option<Child>,
+    /// Other ports that may be tried if this one is taken.
+    ports_left: u32,
 }
 
 impl TestServer {
@@ -64,7 +67,8 @@ impl TestServer {
     /// A server that is not running, with a folder for its data directory, `data`, and free port: [`TestServer::restart`] starts it.
     pub fn stopped(binary: &Path, folder: TempDir) -> TestServer {
         let (environment, arguments) = (Vec::new(), Vec::new());
-        TestServer { binary: binary.to_path_buf(), folder, port: free_port(), environment, arguments, child: None }
+        let (binary, port, child) = (binary.to_path_buf(), free_port(), None);
+        TestServer { binary, folder, port, environment, arguments, child, ports_left: 3 }
     }
 
     /// Starts the server again on the same directory and port, and returns how long it took until it answered.
@@ -96,10 +100,16 @@ impl TestServer {
         self.child = Some(child);
         while started.elapsed() < START_TIME_MAX {
             let answers = self.answers_within(Duration::from_secs(5));
-            // Looked at after the answer too: another server may have taken the port meanwhile.
             let ended = self.child.as_mut().and_then(|child| child.try_wait().ok().flatten());
+            if ended.is_some() && self.ports_left > 0 && self.log().contains("Address already in use") {
+                // Another server has taken the port meanwhile.
+                (self.port, self.ports_left) = (free_port(), self.ports_left - 1);
+                return self.restart();
+            }
             assert!(ended.is_none(), "the server ended at its start:\n{}", self.log());
             if answers {
+                // Clients know the port now.
+                self.ports_left = 0;
                 return started.elapsed();
             }
             std::thread::sleep(Duration::from_millis(5));
@@ -224,7 +234,16 @@ impl TestServer {
     /// Whether the server answers. Another process that had the port just before the server may have taken the connection and be gone
     /// without a word, so that an answer is not waited for without end.
     fn answers_within(&self, time: Duration) -> bool {
-        mysql::Conn::new(options("root", "127.0.0.1", self.port, time).read_timeout(Some(time))).is_ok()
+        let conn = mysql::Conn::new(options("root", "127.0.0.1", self.port, time).read_timeout(Some(time)));
+        let Ok(mut conn) = conn else { return false };
+        // Another server may have the port, and this one not have found out yet.
+        match conn.query_first::<String, _>("SELECT @@datadir") {
+            Ok(Some(folder)) => {
+                let canonical = |folder: PathBuf| folder.canonicalize().ok();
+                canonical(folder.into()) == canonical(self.folder.path().join("data"))
+            }
+            _ => true,
+        }
     }
 }
 

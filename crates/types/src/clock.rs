@@ -16,6 +16,7 @@ mod tests {
     use std::time::{SystemTime, UNIX_EPOCH};
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "compares with it")]
     fn it_is_the_time_of_the_system() {
         let before = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_micros() as i64;
         let now = now_micros();

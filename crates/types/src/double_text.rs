@@ -56,7 +56,7 @@ pub fn double_within(number: f64, width: usize) -> Option<String> {
     }
     let sign = if number < 0.0 { "-" } else { "" };
     (1..=17_usize).rev().find_map(|digits| {
-        // Rounded to so many digits: `d.ddde±n`.
+        // Rounded to this many digits: `d.ddde±n`.
         let scientific = format!("{:.*e}", digits - 1, number.abs());
         let (mantissa, exponent) = scientific.split_once('e')?;
         let exponent: i32 = exponent.parse().ok()?;
@@ -87,7 +87,7 @@ pub fn write_float(number: f64, out: &mut Vec<u8>) {
     write_scientific(&buffer.bytes[..buffer.length], out);
 }
 
-/// Appends a number with so many digits behind the point.
+/// Appends a number with this many digits behind the point.
 pub fn write_fixed(number: f64, decimals: u8, out: &mut Vec<u8>) {
     // Up to 309 digits do not fit the small buffer.
     let _ = std::io::Write::write_fmt(out, format_args!("{number:.*}", usize::from(decimals)));

@@ -34,9 +34,43 @@ impl ModuleError {
         assert!(number >= 50_000 && number < 60_000, "numbers of modules are from 50,000 to 59,999");
         Self { number, sqlstate: *sqlstate, template }
     }
+
+    /// Its number.
+    pub fn number(&self) -> u16 {
+        self.number
+    }
+
+    /// Its SQLSTATE.
+    pub fn sqlstate(&self) -> [u8; 5] {
+        self.sqlstate
+    }
+
+    /// Its message with `%s` for each argument.
+    pub fn template(&self) -> &'static str {
+        self.template
+    }
 }
 
 /// A template with its `%s` places filled by `args` in turn.
+/// Bytes of a message that has values in it, as in MySQL (`MYSQL_ERRMSG_SIZE`): warnings are kept, and values may be megabytes.
+const MESSAGE_BYTES_MAX: usize = 511;
+/// Bytes of any message.
+const TEXT_BYTES_MAX: usize = 8 << 10;
+
+/// Takes what is written up to a length.
+struct Bounded<'t> {
+    text: &'t mut String,
+    max: usize,
+}
+
+impl fmt::Write for Bounded<'_> {
+    fn write_str(&mut self, more: &str) -> fmt::Result {
+        let room = self.max.saturating_sub(self.text.len());
+        self.text.push_str(&more[..more.floor_char_boundary(room)]);
+        Ok(())
+    }
+}
+
 fn filled(template: &str, args: &[&dyn fmt::Display]) -> String {
     let mut message = String::with_capacity(template.len() + 16 * args.len());
     let mut args = args.iter();
@@ -45,8 +79,9 @@ fn filled(template: &str, args: &[&dyn fmt::Display]) -> String {
         message.push_str(&rest[..at]);
         if let Some(arg) = args.next() {
             use fmt::Write as _;
-            // Writing to a String cannot fail.
-            let _ = write!(message, "{arg}");
+            // The rest of the template stays, and writing to a text in memory cannot fail.
+            let max = MESSAGE_BYTES_MAX.saturating_sub(rest.len() - at - 2);
+            let _ = write!(Bounded { text: &mut message, max }, "{arg}");
         }
         rest = &rest[at + 2..];
     }
@@ -87,7 +122,11 @@ impl SqlError {
 
     /// An error of its three parts, which need not be one of the table.
     pub fn of_parts(code: u16, sqlstate: [u8; 5], message: impl Into<String>) -> Self {
-        Self { code, sqlstate, message: message.into(), items: ConditionItems::NONE }
+        let mut message = message.into();
+        if message.len() > TEXT_BYTES_MAX {
+            message.truncate(message.floor_char_boundary(TEXT_BYTES_MAX));
+        }
+        Self { code, sqlstate, message, items: ConditionItems::NONE }
     }
 
     /// Whether this is the error of `code`.
@@ -147,6 +186,8 @@ macro_rules! error_codes {
             pub fn sqlstate(self) -> [u8; 5] { match self { $(Self::$name => *$state,)* } }
             /// The message with `%s` for each argument.
             pub fn template(self) -> &'static str { match self { $(Self::$name => $template,)* } }
+            /// The name in Rust.
+            pub fn name(self) -> &'static str { match self { $(Self::$name => stringify!($name),)* } }
             /// Every code, for the reference page and for `perror`-like look-ups.
             pub const ALL: &'static [ErrorCode] = &[$(Self::$name,)*];
         }
@@ -223,6 +264,7 @@ error_codes! {
     TooBigRowSize = 1118, b"42000", "Row size too large. The maximum row size for the used table type, not counting BLOBs, is %s. This includes storage overhead, check the manual. You have to change some columns to TEXT or BLOBs";
     FunctionNotDefined = 1128, b"HY000", "Function '%s' is not defined";
     PasswordNoMatch = 1133, b"42000", "Can't find any matching row in the user table";
+    CantCreateThread = 1135, b"HY000", "Can't create a new thread (errno %s); if you are not out of available memory, you can consult the manual for a possible OS-dependent bug";
     WrongValueCountOnRow = 1136, b"21S01", "Column count doesn't match value count at row %s";
     InvalidUseOfNull = 1138, b"22004", "Invalid use of NULL value";
     RegexpError = 1139, b"42000", "Got error '%s' from regexp";
@@ -262,6 +304,7 @@ error_codes! {
     WrongUsage = 1221, b"HY000", "Incorrect usage of %s and %s";
     WrongNumberOfColumnsInSelect = 1222, b"21000", "The used SELECT statements have a different number of columns";
     CantUpdateWithReadLock = 1223, b"HY000", "Can't execute the query because you have a conflicting read lock";
+    DuplicateArgument = 1225, b"HY000", "Option '%s' used twice in statement";
     UserLimitReached = 1226, b"42000", "User '%s' has exceeded the '%s' resource (current value: %s)";
     SpecificAccessDenied = 1227, b"42000", "Access denied; you need (at least one of) the %s privilege(s) for this operation";
     LocalVariable = 1228, b"HY000", "Variable '%s' is a SESSION variable and can't be used with SET GLOBAL";
@@ -362,6 +405,9 @@ error_codes! {
     NoBinaryLogging = 1381, b"HY000", "You are not using binary logging";
     PsManyParameters = 1390, b"HY000", "Prepared statement contains too many placeholders";
     KeyPartZeroLength = 1391, b"HY000", "Key part '%s' length cannot be 0";
+    ViewMultiupdate = 1393, b"HY000", "Can not modify more than one base table through a join view '%s.%s'";
+    ViewNoInsertFieldList = 1394, b"HY000", "Can not insert into join view '%s.%s' without fields list";
+    ViewDeleteMergeView = 1395, b"HY000", "Can not delete from join view '%s.%s'";
     CannotUser = 1396, b"HY000", "Operation %s failed for %s";
     XaerNota = 1397, b"XAE04", "XAER_NOTA: Unknown XID";
     XaerInval = 1398, b"XAE05", "XAER_INVAL: Invalid arguments (or unsupported command)";
@@ -384,6 +430,7 @@ error_codes! {
     TooBigPrecision = 1426, b"42000", "Too-big precision %s specified for '%s'. Maximum is %s.";
     MBiggerThanD = 1427, b"42000", "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '%s').";
     TriggerInWrongSchema = 1435, b"HY000", "Trigger in wrong schema";
+    StackOverrun = 1436, b"HY000", "Thread stack overrun: the statement is nested too deeply";
     TooBigDisplayWidth = 1439, b"42000", "Display width out of range for column '%s' (max = %s)";
     XaerDupid = 1440, b"XAE08", "XAER_DUPID: The XID already exists";
     DatetimeFunctionOverflow = 1441, b"22008", "Datetime function: %s field overflow";
@@ -597,6 +644,7 @@ error_codes! {
     CteRecursiveRequiresUnion = 3573, b"HY000", "Recursive Common Table Expression '%s' should contain a UNION";
     CteRecursiveRequiresNonRecursiveFirst = 3574, b"HY000", "Recursive Common Table Expression '%s' should have one or more non-recursive query blocks followed by one or more recursive ones";
     CteRecursiveForbidsAggregation = 3575, b"HY000", "Recursive Common Table Expression '%s' can contain neither aggregation nor window functions in recursive query block";
+    CteRecursiveForbidsJoinOrder = 3576, b"HY000", "In recursive query block of Recursive Common Table Expression '%s', the recursive table must neither be in the right argument of a LEFT JOIN, nor be forced to be non-first with join order hints";
     CteRecursiveRequiresSingleReference = 3577, b"HY000", "In recursive query block of Recursive Common Table Expression '%s', the recursive table must be referenced only once, and not in any subquery";
     WindowNoSuchName = 3579, b"HY000", "Window name '%s' is not defined.";
     WindowCircularity = 3580, b"HY000", "There is a circularity in the window dependency graph.";
@@ -622,6 +670,7 @@ error_codes! {
     IllegalPrivilegeLevel = 3619, b"HY000", "Illegal privilege level specified for %s";
     MandatoryRole = 3628, b"HY000", "The role `%s`@`%s` is a mandatory role and can't be revoked or dropped. The restriction can be lifted by excluding the role identifier from the global variable mandatory_roles.";
     CteRecursionLimit = 3636, b"HY000", "Recursive query aborted after %s iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
+    CredentialsContradictHistory = 3638, b"HY000", "Cannot use these credentials for '%s@%s' because they contradict the password history policy";
     WrongSridForColumn = 3643, b"HY000", "The SRID of the geometry does not match the SRID of the column '%s'. The SRID of the geometry is %s, but the SRID of the column is %s. Consider changing the SRID of the geometry or the SRID property of the column.";
     CannotAlterSridDueToIndex = 3644, b"HY000", "The SRID specification on the column '%s' cannot be changed because there is a spatial index on the column. Please remove the spatial index before altering the SRID specification.";
     MissingJsonTableValue = 3665, b"22035", "Missing value for JSON_TABLE column '%s'";
@@ -677,7 +726,9 @@ error_codes! {
     SecondPasswordCannotBeEmpty = 3878, b"HY000", "Empty password can not be retained as second password for user '%s'@'%s'.";
     AuthIdDbAccessDenied = 3879, b"HY000", "Access denied for AuthId `%s`@`%s` to database '%s'.";
     UnknownLengthUnit = 3882, b"SU001", "The geometry passed to function %s is in SRID 0, which doesn't specify a length unit. Can't convert to '%s'.";
-    IncorrectCurrentPassword = 3893, b"HY000", "Incorrect current password. Specify the correct password which has to be replaced.";
+    IncorrectCurrentPassword = 3891, b"HY000", "Incorrect current password. Specify the correct password which has to be replaced.";
+    MissingCurrentPassword = 3892, b"HY000", "Current password needs to be specified in the REPLACE clause in order to change it.";
+    CurrentPasswordNotRequired = 3893, b"HY000", "Do not specify the current password while changing it for other users.";
     PasswordCannotBeRetainedOnPluginChange = 3894, b"HY000", "Current password can not be retained for user '%s'@'%s' because authentication plugin is being changed.";
     CurrentPasswordCannotBeRetained = 3895, b"HY000", "Current password can not be retained for user '%s'@'%s' because new password is empty.";
     PartialRevokesExist = 3896, b"HY000", "At least one partial revoke exists on a database. The system variable '@@partial_revokes' must be set to ON.";
@@ -690,6 +741,7 @@ error_codes! {
     WrongCompressionAlgorithm = 3922, b"HY000", "Invalid compression algorithm '%s'.";
     ConstraintNotFound = 3940, b"HY000", "Constraint '%s' does not exist.";
     LocalInfileDisabled = 3948, b"42000", "Loading local data is disabled; this must be enabled on both the client and server sides";
+    AccountBlockedByPasswordLock = 3955, b"HY000", "Access denied for user '%s'@'%s'. Account is blocked for %s day(s) (%s day(s) remaining) due to %s consecutive failed logins.";
     DependentByCheckConstraint = 3959, b"HY000", "Check constraint '%s' uses column '%s', hence column cannot be dropped or renamed.";
     MissingJsonValue = 3966, b"22035", "No value was found by '%s' on the specified path.";
     MultipleJsonValues = 3967, b"22034", "More than one value was found by '%s' on the specified path.";

@@ -13,7 +13,7 @@
 //! A descending part has all its bytes inverted. A string can be decoded from a key only in the collations `binary` and
 //! `utf8mb4_0900_bin`.
 
-use crate::{CollationId, Date, DateTime, Decimal, IntWidth, SqlError, SqlResult, SqlType, Time, Value, collation};
+use crate::{CollationId, Date, DateTime, Decimal, SqlError, SqlResult, SqlType, Time, Value, collation};
 use arrow_buffer::i256;
 
 /// One part of a key.
@@ -79,7 +79,7 @@ impl KeyPart {
         match (&self.sql_type, value) {
             (SqlType::Int { width, unsigned, .. }, Value::Int(_) | Value::UInt(_)) => {
                 let number = integer(value);
-                let bytes = int_bytes(*width);
+                let bytes = width.bits() as usize / 8;
                 let bits = 8 * bytes as u32;
                 let (low, high) = if *unsigned {
                     (0, (1i128 << bits) - 1)
@@ -155,7 +155,7 @@ impl KeyPart {
             }
             _ => text,
         };
-        // The key is written in place; only if it has bytes to escape is it written anew.
+        // The key is written in place; only if it has bytes to escape is it written again.
         let start = out.len();
         collation::sort_key(collation, text, out);
         if out[start..].iter().any(|byte| *byte <= ESCAPE) {
@@ -200,7 +200,7 @@ impl KeyPart {
     fn decode_value(&self, reader: &mut Reader<'_>) -> SqlResult<Option<Value>> {
         Ok(Some(match &self.sql_type {
             SqlType::Int { width, unsigned, .. } => {
-                let bytes = int_bytes(*width);
+                let bytes = width.bits() as usize / 8;
                 let number = reader.number(bytes)?;
                 if *unsigned {
                     Value::UInt(number)
@@ -283,16 +283,6 @@ fn integer(value: &Value) -> i128 {
     }
 }
 
-fn int_bytes(width: IntWidth) -> usize {
-    match width {
-        IntWidth::Tiny => 1,
-        IntWidth::Small => 2,
-        IntWidth::Medium => 3,
-        IntWidth::Int => 4,
-        IntWidth::Big => 8,
-    }
-}
-
 /// Bytes of the types that are held as unsigned numbers.
 fn unsigned_bytes(sql_type: &SqlType) -> usize {
     match sql_type {
@@ -303,7 +293,7 @@ fn unsigned_bytes(sql_type: &SqlType) -> usize {
     }
 }
 
-/// Bytes that hold every number of so many digits and a sign.
+/// Bytes that hold every number of this many digits and a sign.
 fn decimal_bytes(precision: u8) -> usize {
     // log2(10) = 3.3219…
     (usize::from(precision.clamp(1, Decimal::PRECISION_MAX)) * 33_220 / 10_000 + 2).div_ceil(8)

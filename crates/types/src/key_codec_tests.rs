@@ -1,8 +1,8 @@
 //! Keys have the order of their values.
 
 use super::*;
-use crate::StringKind;
 use crate::json::Document;
+use crate::{IntWidth, StringKind};
 use proptest::prelude::*;
 use std::cmp::Ordering;
 use std::sync::Arc;

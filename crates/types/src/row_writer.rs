@@ -1,6 +1,7 @@
 //! [`RowWriter`]: receives finished rows, value by value.
 
-use crate::{Date, DateTime, Decimal, Time};
+use crate::{Date, DateTime, Decimal, SqlResult, StoredBytes, Time};
+use std::sync::Arc;
 
 /// Writes one row, value by value, in the encoding of the current result set (text or binary).
 ///
@@ -22,6 +23,11 @@ pub trait RowWriter {
     /// A character or byte string, ENUM, SET and JSON text, in UTF-8; conversion to the client's character set is the
     /// writer's.
     fn put_bytes(&mut self, value: &[u8]);
+    /// A string of a stored row, offered before it is read: a writer that takes it (`true`) reads it in pieces later, and gets no
+    /// [`RowWriter::put_bytes`] for it. What is offered is none if the value is NULL, or not stored as it is read.
+    fn take_stored(&mut self, _open: &dyn Fn() -> SqlResult<Option<Arc<dyn StoredBytes>>>) -> SqlResult<bool> {
+        Ok(false)
+    }
     /// DATE.
     fn put_date(&mut self, value: Date);
     /// DATETIME, TIMESTAMP.

@@ -161,7 +161,7 @@ pub enum SqlType {
     },
     /// JSON.
     Json,
-    /// HEX(digits): so many hexadecimal digits, held as half as many bytes.
+    /// HEX(digits): this many hexadecimal digits, held as half as many bytes.
     Hex {
         /// Digits, an even number from 2 to [`HEX_DIGITS_MAX`](crate::hex::HEX_DIGITS_MAX).
         digits: u16,

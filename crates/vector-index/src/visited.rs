@@ -8,7 +8,7 @@ pub struct Visited {
 }
 
 impl Visited {
-    /// Begins a search in a graph of so many nodes.
+    /// Begins a search in a graph of this many nodes.
     pub fn begin(&mut self, nodes: usize) {
         self.marks.resize(nodes.max(self.marks.len()), 0);
         self.search = self.search.wrapping_add(1);

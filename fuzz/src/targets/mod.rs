@@ -3,6 +3,7 @@
 mod client_packets;
 mod documents;
 mod fastbit;
+mod filters;
 mod nesting;
 mod scripts;
 mod segment_blocks;
@@ -18,7 +19,7 @@ pub struct Target {
     pub run: fn(&[u8]),
     /// Whether statements of the golden scripts are inputs, each behind a byte of options that is 0.
     pub reads_scripts: bool,
-    /// How many bytes of text a byte of an input may stand for: so many times the memory is allowed.
+    /// How many bytes of text a byte of an input may stand for: this many times the memory is allowed.
     pub text_bytes: usize,
 }
 
@@ -27,6 +28,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "client_packets", run: client_packets::run, reads_scripts: false, text_bytes: 1 },
     Target { name: "documents", run: documents::run, reads_scripts: false, text_bytes: 1 },
     Target { name: "fastbit", run: fastbit::run, reads_scripts: false, text_bytes: 1 },
+    Target { name: "filters", run: filters::run, reads_scripts: false, text_bytes: 1 },
     Target { name: "nesting", run: nesting::run, reads_scripts: false, text_bytes: 1 << 16 },
     Target { name: "scripts", run: scripts::run, reads_scripts: false, text_bytes: 1 << 16 },
     Target { name: "segment_blocks", run: segment_blocks::run, reads_scripts: false, text_bytes: 1 },

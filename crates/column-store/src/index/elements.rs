@@ -21,7 +21,7 @@ use squall_types::convert::json_elements;
 use squall_types::json::Document;
 use squall_types::{KeyPart, SqlType, Value};
 
-/// From so many keys to so many a key is whole.
+/// From this many keys to this many a key is whole.
 const GROUP_KEYS: u32 = 32;
 
 /// The key of rows whose document is not an array of the type: every look-up finds them. No element's key is empty.

@@ -30,7 +30,7 @@ enum Matches {
 /// Sets of codes below this are a table, which is compared faster than a list.
 const TABLE_CODES_MAX: u64 = 1 << 16;
 
-/// Below one of so many members a mask is checked member by member.
+/// Below one of this many members a mask is checked member by member.
 const SPARSE_SHARE: usize = 32;
 
 impl PreparedTest {

@@ -45,7 +45,7 @@ pub enum Compression {
 /// A Parquet dictionary of a row group's chunk may be as large; every column that we code by dictionary then has one.
 const DICTIONARY_PAGE_BYTES_MAX: usize = 8 << 20;
 
-/// Asked before each write whether the disk has space for so many bytes.
+/// Asked before each write whether the disk has space for this many bytes.
 type Room<'a> = &'a (dyn Fn(u64) -> std::io::Result<()> + Sync);
 
 /// Writes one segment.

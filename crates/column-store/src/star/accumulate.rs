@@ -4,7 +4,7 @@ use super::bind::{BoundAggregate, BoundSource, Width};
 use super::expression::Wide;
 use super::known::KnownZone;
 use super::rank::Ranks;
-use super::zone::Selection;
+use super::selection::Selection;
 use super::{Aggregate, StarQuery};
 use crate::coded::{Code, CodedColumn, IntegerCodes, with_codes};
 use rustc_hash::FxHashMap;

@@ -4,7 +4,7 @@ use super::code_table::{CodeTable, CodeTables};
 use super::expression::{BoundExpression, Expression, integer_codes};
 use super::key_map::KeyMap;
 use super::rank::Ranks;
-use super::zone::BLOCK_ROWS;
+use super::selection::BLOCK_ROWS;
 use super::{Aggregate, GroupBy, GroupKey, StarJoin, StarQuery, StarSource};
 use crate::coded::{CodedColumn, CodedValues};
 use crate::domain::Datum;

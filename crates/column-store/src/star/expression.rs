@@ -1,7 +1,7 @@
 //! Arithmetic on the fact table's columns.
 
-use super::rank::ordered_bits;
-use super::zone::Selection;
+use super::float_order::ordered_bits;
+use super::selection::Selection;
 use crate::coded::{Code, CodedColumn, CodedValues, IntegerCodes, with_codes};
 use crate::error::{Error, Result};
 use crate::predicate::ColumnSource;

@@ -1,6 +1,8 @@
 //! Answers from zone maps and dictionaries: COUNT, MIN and MAX of a zone without reading a column.
 
-use super::{Aggregate, Expression, StarQuery, StarSource, TextOrder};
+use super::expression::Expression;
+use super::text_order::TextOrder;
+use super::{Aggregate, StarQuery, StarSource};
 use crate::domain::Datum;
 use crate::error::Result;
 use crate::predicate::zone_verdicts;

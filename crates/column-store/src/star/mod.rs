@@ -30,17 +30,21 @@ mod code_table;
 mod dimension;
 mod distinct;
 mod expression;
+mod float_order;
 mod key_map;
 mod known;
 mod rank;
 mod run;
+mod selection;
+mod text_order;
 mod zone;
 
 pub use dimension::{Dimension, dimension};
 pub use expression::Expression;
+pub use float_order::float_of;
 pub use key_map::KeyMap;
-pub use rank::{OrderedText, SortKey, TextOrder, float_of};
 pub use run::run_star_query;
+pub use text_order::{OrderedText, SortKey, TextOrder};
 
 use crate::domain::Datum;
 use crate::predicate::{ColumnSource, Condition, SkippedRows};

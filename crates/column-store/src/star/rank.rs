@@ -1,74 +1,13 @@
 //! Ranks for MIN and MAX: whole numbers that have the same order as the values. Floating-point numbers use their bits, texts their
 //! positions among all texts of the query.
 
+use super::float_order::ordered_bits;
 use super::known::KnownZone;
 use super::{Aggregate, StarQuery, StarSource};
 use crate::coded::{CodedColumn, CodedValues};
 use crate::domain::Datum;
 use crate::error::{Error, Result};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::cmp::Ordering;
-use std::fmt;
-use std::sync::Arc;
-
-/// Appends a text's sort key: keys compare as bytes as the texts do.
-pub type SortKey = dyn Fn(&[u8], &mut Vec<u8>) + Send + Sync;
-
-/// How texts order.
-#[derive(Clone)]
-pub enum TextOrder {
-    /// As their bytes do, which is the order of zone maps, too.
-    Bytes,
-    /// As their sort keys do; equal ones as their bytes.
-    SortKeys(Arc<SortKey>),
-}
-
-impl fmt::Debug for TextOrder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            TextOrder::Bytes => "Bytes",
-            TextOrder::SortKeys(_) => "SortKeys",
-        })
-    }
-}
-
-impl TextOrder {
-    fn key(&self, text: &[u8]) -> Vec<u8> {
-        let mut key = Vec::new();
-        if let TextOrder::SortKeys(sort_key) = self {
-            sort_key(text, &mut key);
-        }
-        key
-    }
-
-    /// The least or the greatest of some texts; `None` of none.
-    pub(super) fn extreme<'a>(&self, texts: impl Iterator<Item = &'a [u8]>, wanted: Ordering) -> Option<&'a [u8]> {
-        let keyed = texts.map(|text| (self.key(text), text));
-        keyed.reduce(|best, other| if other.cmp(&best) == wanted { other } else { best }).map(|(_, text)| text)
-    }
-}
-
-/// A column whose texts are compared, and how.
-#[derive(Clone, Debug)]
-pub struct OrderedText {
-    /// The column, as an argument of an aggregate.
-    pub(super) argument: super::Expression,
-    pub(super) order: TextOrder,
-}
-
-impl OrderedText {
-    /// Of a column of texts.
-    pub fn new(column: usize, order: TextOrder) -> OrderedText {
-        OrderedText { argument: super::Expression::Column(column), order }
-    }
-
-    pub(super) fn column(&self) -> Option<usize> {
-        match self.argument {
-            super::Expression::Column(column) => Some(column),
-            _ => None,
-        }
-    }
-}
 
 /// The texts of each column whose extremes are asked for, in order: a text's rank is its place.
 #[derive(Default)]
@@ -82,7 +21,7 @@ struct RankedTexts {
     ranks: FxHashMap<Box<[u8]>, u32>,
 }
 
-/// A column without a dictionary is ranked row by row up to so many rows: delta rows mostly.
+/// A column without a dictionary is ranked row by row up to this many rows: delta rows mostly.
 const ROWS_RANKED_MAX: usize = 1 << 16;
 
 impl Ranks {
@@ -174,30 +113,4 @@ fn add_texts(column: &CodedColumn, texts: &mut FxHashSet<Box<[u8]>>) -> Result<(
         }
     }
     Ok(())
-}
-
-/// A whole number that orders as the number does; both zeros have one.
-pub(super) fn ordered_bits(value: f64) -> i64 {
-    let bits = (value + 0.0).to_bits() as i64;
-    // Negative numbers order backwards by their other bits.
-    bits ^ (((bits >> 63) as u64) >> 1) as i64
-}
-
-/// The number that `ordered_bits` were of.
-pub fn float_of(ordered: i128) -> f64 {
-    let bits = ordered as i64;
-    f64::from_bits((bits ^ (((bits >> 63) as u64) >> 1) as i64) as u64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bits_order_as_numbers_do() {
-        let numbers = [f64::MIN, -2.5, -1.0, -f64::MIN_POSITIVE, 0.0, f64::MIN_POSITIVE, 0.1, 1.0, 2.5, f64::MAX];
-        assert!(numbers.windows(2).all(|pair| ordered_bits(pair[0]) < ordered_bits(pair[1])));
-        assert!(numbers.iter().all(|number| float_of(i128::from(ordered_bits(*number))) == *number));
-        assert_eq!(ordered_bits(-0.0), ordered_bits(0.0));
-    }
 }

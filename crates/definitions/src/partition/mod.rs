@@ -193,9 +193,7 @@ pub fn check_partitions(table: &TableDef, context: &DdlContext<'_>) -> SqlResult
     if !table.foreign_keys.is_empty() {
         return Err(SqlError::new(ErrorCode::ForeignKeyOnPartitioned, &[]));
     }
-    if context.engine_traits(table)?.seals_rows {
-        return Err(SqlError::unsupported(format_args!("PARTITION BY of an ENGINE={} table", table.engine.as_str())));
-    }
+    let seals_rows = context.engine_traits(table)?.seals_rows;
     for index in &table.indexes {
         if index.is_fulltext() {
             return Err(SqlError::new(ErrorCode::TableCannotHandleFulltext, &[]));
@@ -203,7 +201,7 @@ pub fn check_partitions(table: &TableDef, context: &DdlContext<'_>) -> SqlResult
         if index.is_vector() {
             return Err(SqlError::unsupported("VECTOR keys of tables with partitions"));
         }
-        if index.is_columnar() || index.is_bitmap() {
+        if index.is_columnar() || index.is_bitmap() && !seals_rows {
             return Err(SqlError::unsupported("a copy of columns of a table with partitions"));
         }
     }
@@ -293,7 +291,7 @@ pub fn assign_storages(table: &mut TableDef, mut next_id: impl FnMut() -> TableI
     }
 }
 
-/// Has all storages of a table made anew: it is copied.
+/// Has all storages of a table made again: it is copied.
 pub fn forget_storages(table: &mut TableDef) {
     for partition in table.partitioning.iter_mut().flat_map(|partitioning| &mut partitioning.partitions) {
         partition.storages.iter_mut().for_each(|storage| storage.id = NEW_STORAGE);

@@ -65,7 +65,7 @@ impl RowTable {
         }
         let cost = COST_COLUMN_SCAN + rows as f64 * COST_COLUMN_ROW + changed * COST_LOOKUP;
         let predicate = predicate_of(&self.def, filters, zone);
-        let path = choose(&self.store, view, &self.table, &predicate, columns, &self.hints, 0.0)?;
+        let path = choose(&*self.store, view, &self.table, &predicate, columns, &self.hints, 0.0)?;
         let few = path.ranges.is_some() && path.rows <= KEYED_ROWS_MAX;
         Ok(!path.unique && !few && cost < path.cost)
     }
@@ -92,7 +92,7 @@ impl RowTable {
         }
         if self.table.traits().reads_by_column {
             let predicate = predicate_of(&self.def, filters, zone);
-            let path = choose(&env.store, view, &self.table, &predicate, projection, &self.hints, 0.0)?;
+            let path = choose(&*env.store, view, &self.table, &predicate, projection, &self.hints, 0.0)?;
             return Ok(path.ranges.is_none() || path.rows > KEYED_ROWS_MAX);
         }
         if !self.has_by_column(projection.iter().copied()) || limit.is_some_and(|limit| limit as f64 <= KEYED_ROWS_MAX)

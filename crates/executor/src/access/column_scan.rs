@@ -3,13 +3,12 @@
 use super::scan::{BATCH_ROWS, decode_columns, make_batch, stream_of};
 use super::table::RowTable;
 use crate::env::StatementEnv;
-use crate::operator::{Operator, execution_plan};
+use crate::operator::{Operator, estimated, execution_plan};
 use crate::runtime_filters::JoinKeys;
 use arrow::array::{ArrayRef, AsArray, BinaryViewBuilder, Int64Array};
 use arrow::datatypes::{Int64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
-use datafusion::common::stats::Precision;
-use datafusion::common::{ColumnStatistics, Result, Statistics};
+use datafusion::common::{Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
@@ -19,7 +18,7 @@ use parking_lot::Mutex;
 use roaring::RoaringBitmap;
 use squall_column_store::ZONE_ROWS;
 use squall_column_store::predicate::{Condition, Predicate, matching_rows, matching_rows_counted};
-use squall_column_tables::{ColumnSnapshot, RowAddress, TableColumns, from_utc};
+use squall_column_tables::{ColumnSnapshot, ListedSegment, TableColumns, from_utc};
 use squall_row_store::Row;
 use squall_statement_context::TableOperation;
 use squall_types::temporal::TimeZone;
@@ -225,12 +224,7 @@ impl Operator for ColumnScanExec {
         if partition.is_some() {
             rows /= self.properties.partitioning.partition_count().max(1) as f64;
         }
-        let columns = self.schema().fields().iter().map(|_| ColumnStatistics::new_unknown()).collect();
-        Ok(Arc::new(Statistics {
-            num_rows: Precision::Inexact(rows.ceil() as usize),
-            total_byte_size: Precision::Inexact((rows * self.source.row_bytes(&self.projection)) as usize),
-            column_statistics: columns,
-        }))
+        Ok(estimated(&self.schema(), rows, Some(self.source.row_bytes(&self.projection))))
     }
 
     fn limit(&self) -> Option<usize> {
@@ -369,7 +363,7 @@ impl Reader {
         let columns = TableColumns::new(&self.source.table, segment, &self.snapshot.cache);
         let array = |ordinal: &usize| {
             if *ordinal == self.source.def.columns.len() {
-                return Ok(row_addresses(segment.number(), positions));
+                return Ok(row_addresses(segment, positions));
             }
             let array = columns.array(*ordinal, positions.iter().copied())?;
             match self.source.def.columns.get(*ordinal).map(|column| &column.sql_type) {
@@ -416,10 +410,10 @@ impl Reader {
 }
 
 /// What stands for the keys of segment rows.
-fn row_addresses(segment: u64, positions: &[u32]) -> ArrayRef {
+fn row_addresses(segment: &ListedSegment, positions: &[u32]) -> ArrayRef {
     let mut addresses = BinaryViewBuilder::with_capacity(positions.len());
     for position in positions {
-        addresses.append_value(RowAddress { segment, position: *position }.encode());
+        addresses.append_value(segment.address(*position).encode());
     }
     Arc::new(addresses.finish())
 }

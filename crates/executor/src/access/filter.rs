@@ -6,7 +6,7 @@ use super::terms::{self, Node};
 use arrow::datatypes::{Field, FieldRef};
 use datafusion::common::ScalarValue;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::{BinaryExpr, ColumnarValue, Expr, Operator, ReturnFieldArgs, ScalarFunctionArgs};
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use squall_catalog::TableDef;
@@ -16,6 +16,7 @@ use squall_functions::operators::convert::ConvertKernel;
 use squall_functions::operators::like::{LikeKernel, PatternCache};
 use squall_functions::operators::sort_key::SortKeyKernel;
 use squall_registry::{ScalarKernel, Volatility};
+use squall_statement_context::StatementContext;
 use squall_types::collation::LikePattern;
 use squall_types::temporal::TimeZone;
 use squall_types::{CollationId, DateTime, SqlType, Value};
@@ -54,24 +55,66 @@ pub fn constant_of(expr: &BoundExpr, parameters: &[Value]) -> Option<Value> {
 }
 
 /// A condition with the values that its constant parts have in this statement, `NOW() - INTERVAL 1 HOUR` and parameters included; what
-/// fails is left as it is, for the filter to fail with.
+/// fails is left as it is, for the filter to fail with. Sort keys stay calls: they tell the collation of a comparison.
 pub(super) fn with_constants(filter: &Expr) -> Expr {
-    let folded = filter.clone().transform_up(|expr| match constant_value(&expr) {
-        Some(value) => Ok(Transformed::yes(Expr::Literal(value, None))),
-        None => Ok(Transformed::no(expr)),
+    let folded = filter.clone().transform_up(|expr| {
+        let is_sort_key = call_of(&expr).is_some_and(|(call, _)| &*call.name == SORT_KEY);
+        match constant_value(&expr).filter(|_| !is_sort_key) {
+            Some(value) => Ok(Transformed::yes(Expr::Literal(value, None))),
+            None => Ok(Transformed::no(expr)),
+        }
     });
     folded.map_or_else(|_| filter.clone(), |folded| folded.data)
+}
+
+/// Whether a constant expression has a value without an error or a warning.
+pub(crate) fn has_value_silently(expr: &Expr, context: &StatementContext) -> bool {
+    let noted = context.diagnostics.count();
+    let folded = with_constants(expr);
+    let is_silent = context.diagnostics.count() == noted;
+    context.diagnostics.truncate(noted);
+    is_silent
+        && (matches!(folded, Expr::Literal(..)) || call_of(&folded).is_some_and(|(call, _)| &*call.name == SORT_KEY))
+}
+
+/// Whether an expression reads a parameter.
+pub(crate) fn has_parameter(expr: &Expr) -> bool {
+    expr.exists(|part| Ok(parameter_of(part).is_some())).unwrap_or(true)
+}
+
+/// The number of the parameter that an expression is.
+pub(crate) fn parameter_of(expr: &Expr) -> Option<u32> {
+    let Expr::ScalarFunction(function) = expr else { return None };
+    ParameterUdf::of(&function.func).map(ParameterUdf::index)
+}
+
+/// Whether an expression is a parameter that is converted.
+pub(crate) fn converts_parameter(expr: &Expr) -> bool {
+    call_of(expr).is_some_and(|(_, args)| args.iter().any(|arg| parameter_of(arg).is_some()))
+}
+
+/// Whether an expression calls functions, apart from parameters and their conversions: those would be literals in another plan.
+pub(crate) fn calls_functions(expr: &Expr) -> bool {
+    let mut calls = false;
+    let visited = expr.apply(|part| {
+        if converts_parameter(part) || parameter_of(part).is_some() {
+            return Ok(TreeNodeRecursion::Jump);
+        }
+        calls |= matches!(part, Expr::ScalarFunction(_));
+        Ok(if calls { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    });
+    visited.is_err() || calls
 }
 
 /// The value of a call of constants.
 fn constant_value(expr: &Expr) -> Option<ScalarValue> {
     let Expr::ScalarFunction(function) = expr else { return None };
+    if let Some(parameter) = ParameterUdf::of(&function.func) {
+        return parameter.value().ok();
+    }
     let is_constant = match CallUdf::of(&function.func) {
         Some(udf) => udf.call().volatility != Volatility::Volatile && !udf.call().kernel.waits(),
-        None => {
-            let inner: &dyn std::any::Any = function.func.inner().as_ref();
-            inner.is::<ParameterUdf>() || inner.is::<LongLiteralUdf>()
-        }
+        None => LongLiteralUdf::of(&function.func).is_some(),
     };
     if !is_constant {
         return None;

@@ -42,10 +42,10 @@ impl Debug for SnapshotWords {
 
 impl SnapshotWords {
     /// Lets the expressions of a statement count words in a snapshot, for as long as the reader is kept.
-    pub fn read_by(context: &StatementContext, view: &ReadView, store: &dyn TableStore) -> Arc<dyn FulltextReader> {
+    pub fn read_by(context: &StatementContext, view: &ReadView, store: Arc<dyn TableStore>) -> Arc<dyn FulltextReader> {
         let reader: Arc<dyn FulltextReader> = Arc::new(SnapshotWords {
             view: view.clone(),
-            store: store.shared(),
+            store,
             kill: context.kill.clone(),
             memory: context.memory.clone(),
             counts: Mutex::default(),

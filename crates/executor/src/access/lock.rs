@@ -95,7 +95,7 @@ impl TableLock {
             _ => request,
         };
         match take(first) {
-            Err(StoreError::WouldBlock) => Ok(off_pool(|| take(request))?),
+            Err(StoreError::WouldBlock) => Ok(off_pool(|| take(request))??),
             result => Ok(result?),
         }
     }

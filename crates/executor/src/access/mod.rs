@@ -5,6 +5,7 @@
 //! [`column_filter`] and [`column_scan`] for column tables; [`terms`] for FULLTEXT and JSON indexes, [`fulltext`] for the weights of
 //! words.
 
+pub mod chosen_path;
 pub(crate) mod column_copy;
 pub mod column_filter;
 pub mod column_scan;
@@ -28,5 +29,5 @@ pub use column_scan::ColumnScanExec;
 pub use lock::TableLock;
 pub use path::{AccessPath, IndexHints};
 pub use scan::RowScanExec;
-pub use table::{ROW_KEY_COLUMN, RowTable};
+pub use table::{ROW_KEY_COLUMN, RowTable, is_row_key_column, row_key_column};
 pub use virtual_table::VirtualTableProvider;

@@ -357,7 +357,7 @@ fn fit_decimal(precision: u8, scale: u8, value: &Value) -> Fit {
         }
         _ => (None, true),
     };
-    // The column has numbers of so many digits only; codes of greater ones would be others'.
+    // The column has numbers of this many digits only; codes of greater ones would be others'.
     let (Some(below), Some(end)) = (below, power(precision)) else { return Fit::Unusable };
     let number = Value::Decimal(Decimal::new(below, scale));
     match (below, exact) {

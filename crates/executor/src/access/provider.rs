@@ -1,9 +1,10 @@
 //! Scans of tables of the store, as DataFusion asks for them.
 
+use super::chosen_path::{ChosenPath, filters_of_values};
 use super::column_filter::column_predicate;
 use super::column_scan::ColumnScanExec;
 use super::filter::predicate_of;
-use super::path::choose;
+use super::path::{AccessPath, choose};
 use super::scan::RowScanExec;
 use super::table::{RowTable, unqualified};
 use crate::env::StatementEnv;
@@ -18,6 +19,7 @@ use datafusion::physical_plan::filter::FilterExecBuilder;
 use squall_column_store::predicate::Predicate;
 use squall_functions::expr::datafusion_error;
 use squall_row_store::Direction;
+use squall_types::SqlResult;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -63,15 +65,29 @@ impl RowTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<RowScanExec> {
-        let table = &self.table;
-        let predicate = predicate_of(&self.def, filters, &env.context.settings.time_zone);
-        let columns = self.needed_columns(&projection);
-        let view = env.view().map_err(datafusion_error)?;
-        let path = choose(&env.store, view, table, &predicate, &columns, &self.hints, self.lock_cost())
-            .map_err(datafusion_error)?;
+        let path = self.choose_path(env, &projection, filters).map_err(datafusion_error)?;
+        let chosen = ChosenPath::new(filters, &path);
         let sort_exprs = Arc::new(self.sort_exprs(&projection, state)?);
         let scan = RowScanExec::new(Arc::new(self.clone()), path, projection, sort_exprs, Direction::Forward, limit);
-        scan.split(view, table, state.config().target_partitions()).map_err(datafusion_error)
+        let view = env.view().map_err(datafusion_error)?;
+        let scan = scan.chosen_by(chosen);
+        scan.split(view, &self.table, state.config().target_partitions()).map_err(datafusion_error)
+    }
+
+    /// The cheapest way to read the rows that satisfy the conditions, with the values that parameters have now.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub(super) fn choose_path(
+        &self,
+        env: &StatementEnv,
+        projection: &[usize],
+        filters: &[Expr],
+    ) -> SqlResult<AccessPath> {
+        let filters = filters_of_values(filters);
+        let predicate = predicate_of(&self.def, &filters, &env.context.settings.time_zone);
+        let columns = self.needed_columns(projection);
+        choose(&*env.store, env.view()?, &self.table, &predicate, &columns, &self.hints, self.lock_cost())
     }
 
     fn needed_columns(&self, projection: &[usize]) -> Vec<usize> {

@@ -1,17 +1,17 @@
 //! The operator that reads a row table.
 
+use super::chosen_path::ChosenPath;
 use super::key::storage_range;
 use super::lock::TableLock;
 use super::path::{AccessPath, KeySpace};
 use super::range::EncodedRange;
 use super::table::{RowTable, SortExprs};
 use crate::env::StatementEnv;
-use crate::operator::{Operator, execution_plan};
+use crate::operator::{Operator, estimated, execution_plan};
 use arrow::array::RecordBatchOptions;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use datafusion::common::stats::Precision;
-use datafusion::common::{ColumnStatistics, Result, Statistics};
+use datafusion::common::{Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalSortExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
@@ -64,6 +64,8 @@ pub struct RowScanExec {
     may_end_early: bool,
     /// Whether its ranges are the only place where a condition of the statement is: nothing above looks at it again.
     answers: bool,
+    /// The choice of its path, if that depends on parameters. Another path may have taken the place of the chosen one since.
+    chosen: Option<Arc<ChosenPath>>,
     /// The ranges that each partition reads.
     partitions: Arc<Vec<Vec<EncodedRange>>>,
     properties: Arc<PlanProperties>,
@@ -111,6 +113,7 @@ impl RowScanExec {
             fetch,
             may_end_early: false,
             answers: false,
+            chosen: None,
             partitions,
             properties,
             metrics: ExecutionPlanMetricsSet::new(),
@@ -123,7 +126,7 @@ impl RowScanExec {
             Direction::Forward => Direction::Backward,
             Direction::Backward => Direction::Forward,
         };
-        Self::with_partitions(
+        let reversed = Self::with_partitions(
             self.source.clone(),
             self.path.clone(),
             self.projection.clone(),
@@ -131,12 +134,29 @@ impl RowScanExec {
             direction,
             self.fetch,
             self.partitions.clone(),
-        )
+        );
+        RowScanExec { chosen: self.chosen.clone(), ..reversed }
+    }
+
+    /// The same scan with the choice of its path.
+    pub(super) fn chosen_by(self, chosen: Option<Arc<ChosenPath>>) -> Self {
+        RowScanExec { chosen, ..self }
+    }
+
+    /// The same scan along a path that differs in nothing but the keys of its ranges.
+    fn along_alike(&self, path: AccessPath) -> Self {
+        let partitions = Arc::new(vec![path.encoded_ranges()]);
+        RowScanExec { path, partitions, ..self.fresh() }
+    }
+
+    /// The same scan, as if it had never run.
+    fn fresh(&self) -> Self {
+        RowScanExec { metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }
     }
 
     /// The same scan, for operators above that may stop before its end.
     pub fn ending_early(&self) -> Self {
-        RowScanExec { may_end_early: true, metrics: ExecutionPlanMetricsSet::new(), ..self.clone() }
+        RowScanExec { may_end_early: true, ..self.fresh() }
     }
 
     /// The same scan where its ranges answer a condition that no other operator applies.
@@ -151,7 +171,8 @@ impl RowScanExec {
 
     /// The same table along another path.
     pub fn along(&self, path: AccessPath, direction: Direction) -> Self {
-        Self::new(self.source.clone(), path, self.projection.clone(), self.sort_exprs.clone(), direction, self.fetch)
+        let (source, projection, sort_exprs) = (self.source.clone(), self.projection.clone(), self.sort_exprs.clone());
+        Self::new(source, path, projection, sort_exprs, direction, self.fetch).chosen_by(self.chosen.clone())
     }
 
     /// Splits the scan among up to `count` partitions if it is big, each a run of keys.
@@ -177,12 +198,45 @@ impl RowScanExec {
             }
         }
         pieces.push(vec![EncodedRange { low, high: range.high.clone() }]);
-        let RowScanExec { source, path, projection, sort_exprs, direction, fetch, .. } = self;
-        Ok(Self::with_partitions(source, path, projection, sort_exprs, direction, fetch, Arc::new(pieces)))
+        let RowScanExec { source, path, projection, sort_exprs, direction, fetch, chosen, .. } = self;
+        let split = Self::with_partitions(source, path, projection, sort_exprs, direction, fetch, Arc::new(pieces));
+        Ok(split.chosen_by(chosen))
+    }
+
+    /// Whether [`RowScanExec::for_values`] can give the scan for other values.
+    pub fn takes_other_values(&self) -> bool {
+        match &self.chosen {
+            None => true,
+            // Several partitions have cut the ranges. Other ranges than the chosen ones are a rule's own.
+            Some(chosen) => {
+                self.partitions.len() == 1
+                    && !self.answers
+                    && (self.path.is_full()
+                        || self.path.index == chosen.path.index && self.path.ranges == chosen.path.ranges)
+            }
+        }
+    }
+
+    /// The scan for the values that the parameters have now, with its path chosen again; `None` if these values want another plan.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn for_values(&self, env: &StatementEnv) -> SqlResult<Option<RowScanExec>> {
+        let Some(chosen) = &self.chosen else { return Ok(Some(self.fresh())) };
+        let path = self.source.choose_path(env, &self.projection, &chosen.filters)?;
+        if !path.is_alike(&chosen.path) {
+            return Ok(None);
+        }
+        // A scan of a whole index for its order stays one.
+        let path = match self.path.is_full() {
+            true => AccessPath { partitions: path.partitions, ..self.path.clone() },
+            false => path,
+        };
+        Ok(Some(self.along_alike(path)))
     }
 
     fn open(&self, partition: usize, env: &Arc<StatementEnv>, batch_rows_max: usize) -> SqlResult<RowReader> {
-        let mut table = self.source.open(&env.store)?;
+        let mut table = self.source.open(&*env.store)?;
         if let Some(partitions) = &self.path.partitions {
             table = table.restricted(partitions);
         }
@@ -267,7 +321,7 @@ impl Operator for RowScanExec {
     }
 
     fn over(self: Arc<Self>, _inputs: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<Self>> {
-        Ok(Arc::new(RowScanExec { metrics: ExecutionPlanMetricsSet::new(), ..(*self).clone() }))
+        Ok(Arc::new(self.fresh()))
     }
 
     fn stream(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
@@ -288,12 +342,7 @@ impl Operator for RowScanExec {
         if partition.is_some() {
             rows /= self.partitions.len().max(1) as f64;
         }
-        let columns = self.schema().fields().iter().map(|_| ColumnStatistics::new_unknown()).collect();
-        Ok(Arc::new(Statistics {
-            num_rows: Precision::Inexact(rows.ceil() as usize),
-            total_byte_size: Precision::Inexact((rows * self.source.row_bytes(&self.projection)) as usize),
-            column_statistics: columns,
-        }))
+        Ok(estimated(&self.schema(), rows, Some(self.source.row_bytes(&self.projection))))
     }
 
     fn limit(&self) -> Option<usize> {
@@ -301,7 +350,7 @@ impl Operator for RowScanExec {
     }
 
     fn with_limit(&self, limit: Option<usize>) -> Option<Self> {
-        Some(RowScanExec { fetch: limit, metrics: ExecutionPlanMetricsSet::new(), ..self.clone() })
+        Some(RowScanExec { fetch: limit, ..self.fresh() })
     }
 
     fn in_order(&self, order: &[PhysicalSortExpr]) -> Result<Option<Self>> {
@@ -385,7 +434,7 @@ struct CandidateRows {
     charge: GrowingCharge,
 }
 
-/// A look-up costs as much as reading so many rows one after the other, at least.
+/// A look-up costs as much as reading this many rows one after the other, at least.
 const ROWS_PER_LOOKUP: u64 = 16;
 /// Entries that are read between two looks at KILL.
 const ENTRIES_PER_CHECK: usize = 1024;
@@ -415,7 +464,7 @@ impl SeenRows {
 }
 
 impl CandidateRows {
-    /// Reads the next rows, until there are so many of them or of their bytes.
+    /// Reads the next rows, until there are this many of them or of their bytes.
     fn read(
         &mut self,
         env: &StatementEnv,

@@ -22,8 +22,8 @@ use squall_functions::arrow_map::{expr_type_of, field_for};
 use squall_functions::expr::sort_key;
 use squall_functions::expr::{BoundExpr, ColumnRef, Depth, ExecutionSlot};
 use squall_parser::ast;
-use squall_registry::{Coercibility, ExprType};
-use squall_row_store::{Direction, RowStore, Table, TableStore};
+use squall_registry::ExprType;
+use squall_row_store::{Direction, Table, TableStore};
 use squall_statement_context::StatementContext;
 use squall_types::temporal::TimeZone;
 use squall_types::{SqlResult, SqlType};
@@ -32,11 +32,25 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// The name of the hidden column that holds a row's key, or its address ([`squall_column_tables::RowAddress`]) where it is sealed and
+/// The name of the hidden column that holds a row's key, or its address ([`squall_column_tables::RowAddress`]) where it is in a segment and
 /// read by column.
 pub const ROW_KEY_COLUMN: &str = "_squall_row_key";
 
-/// Up to so many rows of a column table are read one by one if a key finds them.
+/// The name of the hidden column of a view that holds the keys of the rows of one of its tables: by the number of the table, of which a base
+/// table is the first.
+pub fn row_key_column(table: usize) -> String {
+    match table {
+        0 => ROW_KEY_COLUMN.to_owned(),
+        _ => format!("{ROW_KEY_COLUMN}.{table}"),
+    }
+}
+
+/// Whether a column holds keys of rows.
+pub fn is_row_key_column(name: &str) -> bool {
+    name.strip_prefix(ROW_KEY_COLUMN).is_some_and(|number| number.is_empty() || number.starts_with('.'))
+}
+
+/// Up to this many rows of a column table are read one by one if a key finds them.
 pub const KEYED_ROWS_MAX: f64 = 256.0;
 
 /// A snapshot of a column table, and the statement's sequence number for it.
@@ -65,7 +79,7 @@ pub struct RowTable {
     /// The store's table.
     pub table: Arc<Table>,
     /// Where it is.
-    pub store: RowStore,
+    pub store: Arc<dyn TableStore>,
 }
 
 impl RowTable {
@@ -75,7 +89,7 @@ impl RowTable {
     }
 
     /// A reference to a table of the store.
-    pub fn new(database: &str, alias: &str, def: Arc<TableDef>, store: &RowStore) -> SqlResult<RowTable> {
+    pub fn new(database: &str, alias: &str, def: Arc<TableDef>, store: Arc<dyn TableStore>) -> SqlResult<RowTable> {
         let table = store.table(&def)?;
         let mut fields = table_fields(&def);
         fields.push(Field::new(ROW_KEY_COLUMN, DataType::BinaryView, false));
@@ -91,7 +105,7 @@ impl RowTable {
             snapshot: Arc::default(),
             answers_filters: Arc::new(AtomicBool::new(table.traits().reads_by_column)),
             table,
-            store: store.clone(),
+            store,
         })
     }
 
@@ -292,7 +306,7 @@ impl RowTable {
 
     /// Rows that have one value each in the first `parts` parts of an index.
     pub fn rows_per_key(&self, index: &IndexDef, parts: usize) -> f64 {
-        TableEstimate::of(&self.store, &self.table).rows_per_key(&self.store, &self.table, index, parts)
+        TableEstimate::of(&*self.store, &self.table).rows_per_key(&*self.store, &self.table, index, parts)
     }
 
     /// Cost of locking one of its rows.
@@ -320,10 +334,6 @@ pub fn table_fields(def: &TableDef) -> Vec<Field> {
 
 /// The Arrow field of a column.
 pub fn field_of(column: &ColumnDef) -> Field {
-    let coercibility = match column.sql_type.collation() {
-        Some(_) => Coercibility::Implicit,
-        None => Coercibility::Numeric,
-    };
-    let expr_type = ExprType { sql_type: column.sql_type.clone(), nullable: column.nullable, coercibility };
+    let expr_type = ExprType::of_column(column.sql_type.clone(), column.nullable);
     field_for(&column.name, &expr_type)
 }

@@ -11,7 +11,6 @@ use squall_functions::expr::{self};
 use squall_functions::fulltext::{MatchKernel, Parser, Search};
 use squall_functions::operators::convert::ConvertKernel;
 use squall_functions::operators::json_compare::{JsonCompareKernel, to_json};
-use squall_functions::typing::collation::is_binary;
 use squall_row_store::{Direction, ReadView, Table};
 use squall_types::convert::json_elements;
 use squall_types::json::path::PathLeg;
@@ -75,7 +74,7 @@ pub(super) fn text_predicate(
     right: &Node<'_>,
 ) -> Predicate {
     // Terms are without case, but not without accents.
-    if !matches!(op, CompareOp::Equal | CompareOp::NullSafeEqual) || !is_binary(collation) {
+    if !matches!(op, CompareOp::Equal | CompareOp::NullSafeEqual) || !collation.is_binary() {
         return Predicate::Unknown;
     }
     [(left, right), (right, left)]

@@ -25,7 +25,7 @@ use squall_accounting::GrowingCharge;
 use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, TableDef, TableId};
 use squall_functions::arrow_map::{ValueArrayBuilder, field_for};
 use squall_functions::expr::datafusion_error;
-use squall_registry::{Coercibility, ColumnRange, ExprType, RowParts, VirtualColumn, VirtualScan, VirtualTable};
+use squall_registry::{ColumnRange, ExprType, RowParts, VirtualColumn, VirtualScan, VirtualTable};
 use squall_statement_context::StatementContext;
 use squall_types::{CollationId, SqlResult, SqlType, Value};
 use std::fmt;
@@ -42,6 +42,12 @@ pub fn is_invisible(field: &Field) -> bool {
     field.metadata().contains_key(INVISIBLE)
 }
 
+/// Whether a table has rows without end.
+pub fn is_endless(table: &dyn TableProvider) -> bool {
+    let table = table.downcast_ref::<VirtualTableProvider>();
+    table.is_some_and(|provider| provider.table.is_endless())
+}
+
 /// Gives a virtual table's rows: all of them when the query is planned, or part by part while it runs.
 #[derive(Debug)]
 pub struct VirtualTableProvider {
@@ -56,12 +62,8 @@ impl VirtualTableProvider {
             .columns()
             .iter()
             .map(|column| {
-                let coercibility = match column.sql_type.collation() {
-                    Some(_) => Coercibility::Implicit,
-                    None => Coercibility::Numeric,
-                };
                 let sql_type = column.sql_type.clone();
-                let field = field_for(&column.name, &ExprType { sql_type, nullable: column.nullable, coercibility });
+                let field = field_for(&column.name, &ExprType::of_column(sql_type, column.nullable));
                 if !column.invisible {
                     return field;
                 }

@@ -5,13 +5,12 @@ use crate::access::key::{storage_index_id, storage_range};
 use crate::access::range::EncodedRange;
 use crate::access::scan::{BATCH_ROWS, make_batch, stream_of};
 use crate::env::StatementEnv;
-use crate::operator::{Operator, execution_plan};
+use crate::operator::{Operator, estimated, execution_plan};
 use arrow::array::{Array, ArrayBuilder, ArrayRef, AsArray, Float64Array, StringViewArray, StringViewBuilder};
 use arrow::datatypes::{Float64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use datafusion::catalog::TableProvider;
-use datafusion::common::stats::Precision;
-use datafusion::common::{ColumnStatistics, Result, Statistics};
+use datafusion::common::{Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
@@ -83,7 +82,7 @@ impl DocumentValuesExec {
     }
 
     fn open(&self, partition: usize, env: &Arc<StatementEnv>) -> SqlResult<ValuesReader> {
-        let table = self.source.table.open(&env.store)?;
+        let table = self.source.table.open(&*env.store)?;
         let range = self.ranges.get(partition).ok_or_else(|| SqlError::internal("a partition that is none"))?;
         let range = storage_range(&table, storage_index_id(self.index()), range)?;
         let cursor = env.view()?.scan(&table, &range, Direction::Forward);
@@ -132,12 +131,7 @@ impl Operator for DocumentValuesExec {
         if partition.is_some() {
             rows /= self.ranges.len().max(1) as f64;
         }
-        let columns = self.schema().fields().iter().map(|_| ColumnStatistics::new_unknown()).collect();
-        Ok(Arc::new(Statistics {
-            num_rows: Precision::Inexact(rows.ceil() as usize),
-            total_byte_size: Precision::Absent,
-            column_statistics: columns,
-        }))
+        Ok(estimated(&self.schema(), rows, None))
     }
 }
 

@@ -112,7 +112,7 @@ fn resolve(expr: &Expr, plan: &LogicalPlan) -> Option<Expr> {
         Expr::Column(column) => {
             let at = projection.schema.index_of_column(column)?;
             let inner = resolve(&projection.expr[at], &projection.input);
-            let inner = inner.ok_or_else(|| internal_datafusion_err!("a column that nobody gives"))?;
+            let inner = inner.ok_or_else(|| internal_datafusion_err!("a column that no input has"))?;
             Ok(Transformed::new(inner.unalias(), true, TreeNodeRecursion::Jump))
         }
         _ => Ok(Transformed::no(expr)),

@@ -6,7 +6,7 @@ use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::TableProvider;
 use datafusion::logical_expr::Expr;
 use squall_functions::arrow_map::field_for;
-use squall_registry::{Coercibility, ExprType};
+use squall_registry::ExprType;
 use squall_types::SqlType;
 use squall_types::json::terms::value::TermReader;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ impl ValuesTable {
             Given::Documents => table.schema(),
             Given::Numbers { .. } => {
                 let sql_type = SqlType::Double { unsigned: false, zerofill: false, digits: None };
-                let number = ExprType { sql_type, nullable: true, coercibility: Coercibility::Numeric };
+                let number = ExprType::numeric(sql_type, true);
                 Arc::new(Schema::new(vec![field_for("number", &number)]))
             }
         };

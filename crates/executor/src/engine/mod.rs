@@ -1,6 +1,6 @@
 //! DataFusion set up for MySQL's rules: which of its optimizer rules run, and how plans become physical.
 //!
-//! The binder has settled every type, so nothing here may change one: DataFusion's analyzer with its coercion is off,
+//! The binder has found every type, so nothing here may change one: DataFusion's analyzer with its coercion is off,
 //! and so are the rules that fold or rewrite expressions by DataFusion's own idea of their meaning.
 
 mod planner;
@@ -10,6 +10,7 @@ use crate::engine::planner::SquallQueryPlanner;
 use crate::env::StatementEnv;
 use crate::operators::in_order::in_order;
 use crate::operators::one_row::{is_assignment, one_row_at_a_time};
+use crate::rules::build_order::HideBuildOrder;
 use crate::rules::join_order::JoinOrderRule;
 use crate::rules::list_order::ListOrderRule;
 use crate::rules::null_safe_keys::{extract_keys, join_by_keys};
@@ -117,8 +118,8 @@ pub fn session_state(options: &EngineOptions) -> SessionState {
     builder.build()
 }
 
-/// DataFusion's physical rules, with [`HideConstants`] before the one that decides which sorts are needed, and [`JoinOrderRule`] before
-/// each that pushes projections down.
+/// DataFusion's physical rules, with [`HideConstants`] and [`HideBuildOrder`] before the one that decides which sorts are needed, and
+/// [`JoinOrderRule`] before each that pushes projections down.
 ///
 /// Without the rules that push filters down: the logical ones have done so, and these tell the columns of a join's two
 /// sides apart by name alone, so that a filter on one side's `n` can end up on the other side's.
@@ -134,7 +135,7 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     ];
     rules.retain(|rule| !unwanted.iter().any(|name| rule.name() == name));
     let at = rules.iter().position(|rule| rule.name() == EnsureRequirements::new().name()).unwrap_or(0);
-    rules.insert(at, Arc::new(HideConstants));
+    rules.splice(at..at, [Arc::new(HideConstants) as _, Arc::new(HideBuildOrder) as _]);
     let pushing = ProjectionPushdown::new();
     let with_order = |rule: Arc<dyn PhysicalOptimizerRule + Send + Sync>| {
         let before = (rule.name() == pushing.name()).then(|| Arc::new(JoinOrderRule) as _);

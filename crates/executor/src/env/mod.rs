@@ -8,7 +8,7 @@ use datafusion::common::internal_datafusion_err;
 use datafusion::execution::config::SessionConfig;
 use squall_catalog::Catalog;
 use squall_functions::expr::ExecutionSlot;
-use squall_row_store::{ReadView, RowStore};
+use squall_row_store::{ReadView, TableStore};
 use squall_statement_context::StatementContext;
 use squall_types::{Date, DateTime, SqlError, SqlResult};
 use std::sync::Arc;
@@ -20,8 +20,8 @@ pub struct StatementEnv {
     pub context: Arc<StatementContext>,
     /// The catalog that the statement was bound with.
     pub catalog: Arc<Catalog>,
-    /// The row store.
-    pub store: RowStore,
+    /// The tables, with their statistics.
+    pub store: Arc<dyn TableStore>,
     /// The view to read from; a change by key needs none.
     pub view: Option<ReadView>,
     /// For locking reads.
@@ -43,7 +43,7 @@ impl StatementEnv {
     pub fn new(
         context: Arc<StatementContext>,
         catalog: Arc<Catalog>,
-        store: RowStore,
+        store: Arc<dyn TableStore>,
         view: Option<ReadView>,
     ) -> StatementEnv {
         let current_date =

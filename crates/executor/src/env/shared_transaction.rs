@@ -34,8 +34,8 @@ impl SharedTransaction {
 
     /// Lets the stored programs of a statement have it, one call at a time.
     pub fn lend_to_programs(&self, context: &StatementContext) {
-        if let Some(session) = context.programs.session() {
-            session.lend(Box::new(WeakTransaction(Arc::downgrade(&self.0))));
+        if let Some(runner) = context.programs.runner() {
+            runner.lend(Box::new(WeakTransaction(Arc::downgrade(&self.0))));
         }
     }
 

@@ -2,13 +2,12 @@
 
 use crate::access::scan::{RowScanExec, decode_columns, make_batch};
 use crate::env::StatementEnv;
-use crate::operator::{Operator, execution_plan};
+use crate::operator::{Operator, estimated, execution_plan};
 use arrow::array::{AsArray, BooleanArray};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
-use datafusion::common::stats::Precision;
-use datafusion::common::{ColumnStatistics, DataFusionError, Result, Statistics};
+use datafusion::common::{DataFusionError, Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExprRef};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
@@ -35,7 +34,7 @@ const WIDTH_MIN: usize = 128;
 const WIDTH_FACTOR: usize = 4;
 /// The greatest width. If a wider search is needed, all rows are read.
 const WIDTH_MAX: usize = 8192;
-/// A row of a search costs as much as so many of a scan.
+/// A row of a search costs as much as this many of a scan.
 const ROWS_PER_FOUND: usize = 4;
 
 /// The search.
@@ -125,12 +124,7 @@ impl Operator for NearestRowsExec {
     }
 
     fn estimate(&self, _: &[Arc<Statistics>], _: Option<usize>) -> Result<Arc<Statistics>> {
-        let columns = self.schema().fields().iter().map(|_| ColumnStatistics::new_unknown()).collect();
-        Ok(Arc::new(Statistics {
-            num_rows: Precision::Inexact(self.search.wanted),
-            total_byte_size: Precision::Absent,
-            column_statistics: columns,
-        }))
+        Ok(estimated(&self.schema(), self.search.wanted as f64, None))
     }
 }
 
@@ -162,7 +156,7 @@ impl<'s> Searching<'s> {
             scan,
             search,
             schema: scan.schema(),
-            table: scan.source.open(&env.store)?,
+            table: scan.source.open(&*env.store)?,
             vector: vector_of(&search.vector)?.unwrap_or_default(),
             seen: FxHashSet::default(),
             found: Found { batches: Vec::new(), charge: GrowingCharge::new(&env.context.memory) },
@@ -183,7 +177,7 @@ impl<'s> Searching<'s> {
                 return Ok(None);
             }
             let view = self.env.view()?;
-            let nearest = view.nearest(&self.env.store, &self.table, index, &self.vector, width)?;
+            let nearest = self.env.store.nearest(view, &self.table, index, &self.vector, width)?;
             let Some(nearest) = nearest else { return Ok(None) };
             self.read(nearest.changed.iter().map(|key| &**key))?;
             found += self.read(nearest.found.iter().map(|key| &**key))?;

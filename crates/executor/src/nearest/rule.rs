@@ -2,6 +2,7 @@
 
 use super::exec::{NearestRowsExec, Search};
 use crate::access::scan::RowScanExec;
+use crate::rewrite::{replace_inputs, with_inputs};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, internal_datafusion_err};
@@ -12,14 +13,12 @@ use datafusion::physical_expr::{PhysicalExprRef, ScalarFunctionExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::coop::CooperativeExec;
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
-use squall_functions::expr::{CallUdf, ParameterUdf};
+use squall_functions::expr::CallUdf;
 use squall_functions::vector::DistanceKernel;
 use squall_types::vector::Metric;
-use std::any::Any;
 use std::sync::Arc;
 
 /// The rule. It comes when sorts know how many rows are wanted of them.
@@ -28,14 +27,7 @@ pub struct NearestRule;
 
 impl PhysicalOptimizerRule for NearestRule {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| match plan.downcast_ref::<SortExec>() {
-            Some(sort) => match by_index(sort)? {
-                Some(input) => Ok(Transformed::yes(with_child(plan, input)?)),
-                None => Ok(Transformed::no(plan)),
-            },
-            None => Ok(Transformed::no(plan)),
-        })
-        .data()
+        replace_inputs(plan, by_index)
     }
 
     fn name(&self) -> &str {
@@ -45,10 +37,6 @@ impl PhysicalOptimizerRule for NearestRule {
     fn schema_check(&self) -> bool {
         true
     }
-}
-
-fn with_child(plan: Arc<dyn ExecutionPlan>, child: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-    plan.replace_children(vec![child], ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
 }
 
 /// The input of a sort with a vector index in place of the scan of all rows.
@@ -117,7 +105,7 @@ impl Chain {
             let resolved = Arc::clone(own).transform_down(|expr| match expr.downcast_ref::<Column>() {
                 Some(column) => {
                     let given = exprs.get(column.index());
-                    let given = given.ok_or_else(|| internal_datafusion_err!("a column that nobody gives"))?;
+                    let given = given.ok_or_else(|| internal_datafusion_err!("a column that no input has"))?;
                     Ok(Transformed::new(Arc::clone(given), true, TreeNodeRecursion::Jump))
                 }
                 None => Ok(Transformed::no(expr)),
@@ -162,10 +150,7 @@ fn gives_the_same(expr: &PhysicalExprRef) -> bool {
         if let Some(call) = expr.downcast_ref::<ScalarFunctionExpr>() {
             is_constant &= match CallUdf::of(call.fun()) {
                 Some(udf) => udf.call().volatility != squall_registry::Volatility::Volatile,
-                None => {
-                    (call.fun().inner().as_ref() as &dyn Any).is::<ParameterUdf>()
-                        || call.fun().signature().volatility != Volatility::Volatile
-                }
+                None => call.fun().signature().volatility != Volatility::Volatile,
             };
         }
         Ok(TreeNodeRecursion::Continue)
@@ -194,5 +179,5 @@ fn replaced(plan: &Arc<dyn ExecutionPlan>, nearest: &Arc<dyn ExecutionPlan>) -> 
     }
     let child = plan.children().first().map(|child| replaced(child, nearest));
     let child = child.ok_or_else(|| internal_datafusion_err!("a chain without a scan"))??;
-    with_child(Arc::clone(plan), child)
+    with_inputs(plan, vec![child])
 }

@@ -4,11 +4,11 @@
 //! subquery's plan a value of the row is a placeholder; running the node puts literals in their place, once per
 //! distinct combination of values.
 
+use crate::operator::without_order;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, DFSchemaRef, Result, ScalarValue};
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
 use squall_parser::ast::with_stack;
-use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -215,12 +215,7 @@ impl Hash for Apply {
     }
 }
 
-impl PartialOrd for Apply {
-    /// Plans have no order; the trait asks for one.
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        (self == other).then_some(Ordering::Equal)
-    }
-}
+without_order!(Apply);
 
 impl UserDefinedLogicalNodeCore for Apply {
     fn name(&self) -> &str {

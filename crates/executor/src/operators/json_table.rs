@@ -1,5 +1,6 @@
 //! JSON_TABLE: each row of the input joined with the rows of its document.
 
+use crate::operator::without_order;
 use crate::operator::{Operator, execution_plan, only_input};
 use crate::operators::wider_rows::known_of_wider_rows;
 use arrow::array::{ArrayRef, UInt64Array};
@@ -22,7 +23,6 @@ use squall_functions::json::JsonTable;
 use squall_functions::library::support::stored_of;
 use squall_statement_context::StatementContext;
 use squall_types::{SqlResult, SqlType, Value};
-use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -97,12 +97,7 @@ impl Hash for JsonTableNode {
     }
 }
 
-impl PartialOrd for JsonTableNode {
-    /// Plans have no order; the trait asks for one.
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        (self == other).then_some(Ordering::Equal)
-    }
-}
+without_order!(JsonTableNode);
 
 impl UserDefinedLogicalNodeCore for JsonTableNode {
     fn name(&self) -> &str {

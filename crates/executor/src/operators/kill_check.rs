@@ -53,7 +53,8 @@ impl TimeSlice {
         let now = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
         if now - self.last_micros.load(Ordering::Relaxed).min(now) > Self::LENGTH.as_micros() as u64 {
             self.last_micros.store(now, Ordering::Relaxed);
-            off_pool(|| std::thread::sleep(Self::HANDOVER));
+            // Without another thread this one goes on.
+            let _ = off_pool(|| std::thread::sleep(Self::HANDOVER));
         }
     }
 }

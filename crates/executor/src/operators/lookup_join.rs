@@ -198,7 +198,7 @@ impl Operator for IndexLookupJoinExec {
         let env = StatementEnv::of(context.session_config())?;
         let input = self.outer.execute(partition, context)?;
         let scan = &self.inner.scan;
-        let table = scan.source.open(&env.store).map_err(datafusion_error)?;
+        let table = scan.source.open(&*env.store).map_err(datafusion_error)?;
         let joiner = Joiner {
             inner: self.inner.clone(),
             kept: self.kept,

@@ -4,11 +4,11 @@
 //! a thousand nested blocks that is a million questions. Every [`BLOCKS_TOGETHER`] blocks a [`NestedBlock`] stands between an outer
 //! block and an inner one. Conditions stay above it, and it gives no statistics.
 
+use crate::operator::without_order;
 use crate::operators::pass_through::{PassThrough, PassThroughExec};
 use datafusion::common::{DFSchemaRef, Result, internal_err};
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
 use datafusion::physical_plan::ExecutionPlan;
-use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
@@ -39,12 +39,7 @@ impl NestedBlock {
     }
 }
 
-impl PartialOrd for NestedBlock {
-    /// Plans have no order; the trait asks for one.
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        (self == other).then_some(Ordering::Equal)
-    }
-}
+without_order!(NestedBlock);
 
 impl UserDefinedLogicalNodeCore for NestedBlock {
     fn name(&self) -> &str {

@@ -2,14 +2,14 @@
 //! before assigned.
 
 use crate::operators::pass_through::{PassThrough, PassThroughExec};
+use crate::rewrite::{replace_nodes, with_inputs};
 use arrow::record_batch::RecordBatch;
 use datafusion::common::Result;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::ScalarUDF;
 use datafusion::physical_expr::ScalarFunctionExpr;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::StreamExt;
 use squall_functions::expr::CallUdf;
@@ -43,8 +43,8 @@ impl PassThrough for OneRow {
 
 /// Gives operators that assign user variables their rows one at a time.
 pub fn one_row_at_a_time(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-    plan.transform_up(|plan| {
-        let [input] = plan.children()[..] else { return Ok(Transformed::no(plan)) };
+    replace_nodes(plan, |plan| {
+        let [input] = plan.children()[..] else { return Ok(None) };
         let mut assigns = false;
         plan.apply_expressions(&mut |expr| {
             expr.apply(|expr| {
@@ -53,13 +53,11 @@ pub fn one_row_at_a_time(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Executi
             })
         })?;
         if !assigns {
-            return Ok(Transformed::no(plan));
+            return Ok(None);
         }
         let input = Arc::new(PassThroughExec::new(Arc::clone(input), OneRow));
-        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-        Ok(Transformed::yes(plan.replace_children(vec![input], options)?))
+        with_inputs(plan, vec![input]).map(Some)
     })
-    .data()
 }
 
 /// Whether a function is the assignment of a user variable.

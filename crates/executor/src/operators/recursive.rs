@@ -1,10 +1,10 @@
 //! Recursive common table expressions. The first round gives the rows of the seed. Each next round runs the recursive part on the rows
 //! of the round before, until a round gives no row.
 
+use crate::operator::without_order;
 use datafusion::common::{DFSchemaRef, Result};
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
 use squall_statement_context::StatementContext;
-use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -57,12 +57,7 @@ impl Hash for RecursiveUnion {
     }
 }
 
-impl PartialOrd for RecursiveUnion {
-    /// Plans have no order; the trait asks for one.
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        (self == other).then_some(Ordering::Equal)
-    }
-}
+without_order!(RecursiveUnion);
 
 impl UserDefinedLogicalNodeCore for RecursiveUnion {
     fn name(&self) -> &str {

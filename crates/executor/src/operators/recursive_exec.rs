@@ -2,6 +2,7 @@
 
 use crate::operator::{Operator, execution_plan};
 use crate::operators::apply_exec::conform;
+use crate::rewrite::replace_each;
 use arrow::array::{ArrayRef, BooleanArray};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
@@ -9,7 +10,6 @@ use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use arrow::row::{RowConverter, SortField};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{DataFusionError, Result, internal_err};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -293,14 +293,10 @@ impl Distinct {
 }
 
 fn assign_rows(plan: Arc<dyn ExecutionPlan>, id: u32, rows: &WorkRows) -> Result<Arc<dyn ExecutionPlan>> {
-    plan.transform_up(|plan| match plan.downcast_ref::<WorkTableExec>() {
-        Some(scan) if scan.id == id => {
-            let scan = WorkTableExec::new(id, scan.schema(), scan.projection.clone(), Some(Arc::clone(rows)));
-            Ok(Transformed::yes(Arc::new(scan) as Arc<dyn ExecutionPlan>))
-        }
-        _ => Ok(Transformed::no(plan)),
+    replace_each(plan, |scan: &WorkTableExec| {
+        let read = || WorkTableExec::new(id, scan.schema(), scan.projection.clone(), Some(Arc::clone(rows)));
+        Ok((scan.id == id).then(|| Arc::new(read()) as _))
     })
-    .data()
 }
 
 fn single_partition(schema: SchemaRef) -> Arc<PlanProperties> {

@@ -5,8 +5,9 @@
 //! into a share of the pool, a sort that spills sorts them and the rest of the input.
 
 use crate::operators::spilling_join::{StreamExec, compact, memory_of};
+use crate::rewrite::replace_each;
 use arrow::record_batch::RecordBatch;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, Statistics};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -35,15 +36,13 @@ const BYTES_MIN: usize = 1 << 20;
 
 /// Lets the sorts of a plan that have a limit spill.
 pub fn let_limited_sorts_spill(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-    plan.transform_up(|plan| match plan.downcast_ref::<SortExec>() {
-        Some(sort) if sort.fetch().is_some_and(|rows| rows > 0) => {
-            let sort = Arc::new(sort.clone());
-            let metrics = ExecutionPlanMetricsSet::new();
-            Ok(Transformed::yes(Arc::new(SpillingTopExec { sort, spilling: Arc::default(), metrics }) as _))
-        }
-        _ => Ok(Transformed::no(plan)),
+    replace_each(plan, |sort: &SortExec| {
+        let spilling = || {
+            let (sort, metrics) = (Arc::new(sort.clone()), ExecutionPlanMetricsSet::new());
+            Arc::new(SpillingTopExec { sort, spilling: Arc::default(), metrics }) as _
+        };
+        Ok(sort.fetch().is_some_and(|rows| rows > 0).then(spilling))
     })
-    .data()
 }
 
 /// The sort that a plan's node is, with a limit or not.
@@ -152,7 +151,7 @@ impl Run {
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.sort.schema(), rows)))
     }
 
-    /// Rows that are there, and more of the input until so many bytes of it have come.
+    /// Rows that are there, and more of the input until this many bytes of it have come.
     fn source(
         &self,
         first: Vec<RecordBatch>,

@@ -3,12 +3,11 @@
 //! DataFusion's operator of windows over whole partitions keeps all of its input and charges no pool for it.
 
 use crate::operators::pass_through::{PassThrough, PassThroughExec};
+use crate::rewrite::replace_inputs;
 use datafusion::common::Result;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::windows::WindowAggExec;
 use futures::TryStreamExt;
@@ -16,16 +15,11 @@ use std::sync::Arc;
 
 /// Charges the input of a plan's windows that keep it.
 pub(crate) fn charge_windows(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-    plan.transform_up(|plan| {
-        let Some(window) = plan.downcast_ref::<WindowAggExec>() else { return Ok(Transformed::no(plan)) };
-        if PassThroughExec::is_of::<WindowInput>(window.input()) {
-            return Ok(Transformed::no(plan));
-        }
-        let input = Arc::new(PassThroughExec::new(window.input().clone(), WindowInput));
-        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-        Ok(Transformed::yes(plan.replace_children(vec![input], options)?))
+    replace_inputs(plan, |window: &WindowAggExec| {
+        let input = window.input();
+        let is_charged = PassThroughExec::is_of::<WindowInput>(input);
+        Ok((!is_charged).then(|| Arc::new(PassThroughExec::new(input.clone(), WindowInput)) as _))
     })
-    .data()
 }
 
 /// Gives its input's rows, which are charged until the one that takes them is done.

@@ -9,9 +9,9 @@ use crate::access::column_scan::ColumnScanExec;
 use crate::operator::Operator;
 use crate::operators::as_hash_join;
 use crate::operators::pass_through::{PassThrough, PassThroughExec};
+use crate::rewrite::{replace_nodes, with_inputs};
 use crate::runtime_filters::join_keys::{JoinKeys, Keys};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{JoinType, NullEquality, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
@@ -22,14 +22,12 @@ use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{
-    ChildrenPropertiesMode, ExecutionPlan, ExecutionPlanProperties, ReplaceChildrenOptions,
-};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use futures::StreamExt;
 use squall_types::SqlType;
 use std::sync::Arc;
 
-/// The build side has to have so many times fewer rows for its keys to be worth a test.
+/// The build side has to have this many times fewer rows for its keys to be worth a test.
 const FEWER_TIMES: f64 = 2.0;
 
 /// Whether a column's codes are the whole numbers that joins compare.
@@ -47,14 +45,7 @@ pub struct JoinKeysRule;
 
 impl PhysicalOptimizerRule for JoinKeysRule {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| match as_hash_join(&plan) {
-            Some(join) => match with_keys(join)? {
-                Some(join) => Ok(Transformed::yes(join)),
-                None => Ok(Transformed::no(plan)),
-            },
-            None => Ok(Transformed::no(plan)),
-        })
-        .data()
+        replace_nodes(plan, |plan| as_hash_join(plan).map_or(Ok(None), with_keys))
     }
 
     fn name(&self) -> &str {
@@ -137,8 +128,7 @@ fn tested(
     let Some(input) = tested(input, at, keys, build_rows)? else { return Ok(None) };
     let mut children: Vec<Arc<dyn ExecutionPlan>> = children.into_iter().cloned().collect();
     children[child] = input;
-    let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-    Ok(Some(plan.clone().replace_children(children, options)?))
+    with_inputs(plan, children).map(Some)
 }
 
 /// The side of a join that a column of its result is of, and where in it, if rows of that side may be left out before the join as well as

@@ -3,9 +3,9 @@
 //! A hash join keeps the order of its probe side. If it hashes the left rows, it gives them in the order of their partners, and rows
 //! without a partner last.
 
+use crate::rewrite::replace_each;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::logical_expr::JoinType;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
@@ -18,13 +18,10 @@ pub struct ListOrderRule;
 
 impl PhysicalOptimizerRule for ListOrderRule {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        let probing = |plan: Arc<dyn ExecutionPlan>| match plan.downcast_ref::<HashJoinExec>() {
-            Some(join) if *join.join_type() == JoinType::Left => {
-                Ok(Transformed::yes(join.swap_inputs(*join.partition_mode())?))
-            }
-            _ => Ok(Transformed::no(plan)),
-        };
-        plan.transform_up(probing).data()
+        replace_each(plan, |join: &HashJoinExec| match join.join_type() {
+            JoinType::Left => join.swap_inputs(*join.partition_mode()).map(Some),
+            _ => Ok(None),
+        })
     }
 
     fn name(&self) -> &str {

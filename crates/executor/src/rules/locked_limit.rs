@@ -4,12 +4,12 @@
 use crate::access::scan::RowScanExec;
 use crate::operator::Operator;
 use crate::operators::lookup_join::IndexLookupJoinExec;
+use crate::rewrite::with_inputs;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::coop::CooperativeExec;
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
 use datafusion::physical_plan::projection::ProjectionExec;
@@ -58,5 +58,5 @@ fn below(plan: Arc<dyn ExecutionPlan>, is_limited: bool) -> Result<Arc<dyn Execu
     if !is_changed {
         return Ok(plan);
     }
-    plan.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    with_inputs(&plan, children)
 }

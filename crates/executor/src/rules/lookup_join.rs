@@ -7,6 +7,7 @@ use crate::access::path::{AccessPath, is_usable};
 use crate::access::scan::RowScanExec;
 use crate::operator::Operator as _;
 use crate::operators::lookup_join::{IndexLookupJoinExec, InnerTable, Kept, KeySource, LookupKey};
+use crate::rewrite::replace_each;
 use arrow::datatypes::{FieldRef, Schema};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
@@ -35,14 +36,7 @@ pub struct IndexLookupJoinRule;
 
 impl PhysicalOptimizerRule for IndexLookupJoinRule {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| match plan.downcast_ref::<HashJoinExec>() {
-            Some(join) => match lookup_join(join)? {
-                Some(better) => Ok(Transformed::yes(better)),
-                None => Ok(Transformed::no(plan)),
-            },
-            None => Ok(Transformed::no(plan)),
-        })
-        .data()
+        replace_each(plan, lookup_join)
     }
 
     fn name(&self) -> &str {

@@ -15,7 +15,7 @@ pub fn extract_keys() -> impl OptimizerRule {
     Sparing { rule: ExtractEquijoinPredicate::new(), spares: |plan| by_nulls(plan).is_some() }
 }
 
-/// DataFusion's [`EliminateCrossJoin`], but for plans with an inner join by `a <=> b`: it puts inner joins together anew, all of them as the
+/// DataFusion's [`EliminateCrossJoin`], but for plans with an inner join by `a <=> b`: it puts inner joins together again, all of them as the
 /// outermost one takes NULLs.
 pub fn join_by_keys() -> impl OptimizerRule {
     Sparing { rule: EliminateCrossJoin::new(), spares: has_inner_join_by_nulls }

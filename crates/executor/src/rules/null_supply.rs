@@ -5,12 +5,11 @@
 //! it would count as sorted. [`HideConstants`] puts `NullSupply` under such joins, which hides constants and does nothing else.
 
 use crate::operators::pass_through::{PassThrough, PassThroughExec};
+use crate::rewrite::{replace_nodes, with_inputs};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{JoinType, Result};
 use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, PlanProperties};
 use std::sync::Arc;
@@ -21,8 +20,8 @@ pub struct HideConstants;
 
 impl PhysicalOptimizerRule for HideConstants {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| {
-            let Some(join_type) = join_type_of(plan.as_ref()) else { return Ok(Transformed::no(plan)) };
+        replace_nodes(plan, |plan| {
+            let Some(join_type) = join_type_of(plan.as_ref()) else { return Ok(None) };
             let hidden = |side: usize| match join_type {
                 JoinType::Left => side == 1,
                 JoinType::Right => side == 0,
@@ -43,12 +42,10 @@ impl PhysicalOptimizerRule for HideConstants {
                 })
                 .collect();
             if !changed {
-                return Ok(Transformed::no(plan));
+                return Ok(None);
             }
-            let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-            Ok(Transformed::yes(plan.replace_children(children, options)?))
+            with_inputs(plan, children).map(Some)
         })
-        .data()
     }
 
     fn name(&self) -> &str {

@@ -8,14 +8,12 @@ use crate::access::range::index_ranges;
 use crate::access::scan::RowScanExec;
 use crate::access::virtual_table::PartsExec;
 use crate::operator::Operator;
+use crate::rewrite::{replace_nodes, with_inputs};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::AggregateExec;
-use datafusion::physical_plan::execution_plan::ChildrenPropertiesMode;
-use datafusion::physical_plan::execution_plan::ReplaceChildrenOptions;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
@@ -29,20 +27,13 @@ pub struct OrderedScanRule;
 
 impl PhysicalOptimizerRule for OrderedScanRule {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| {
-            let better = match plan.downcast_ref::<SortExec>() {
+        replace_nodes(plan, |plan| {
+            let input = match plan.downcast_ref::<SortExec>() {
                 Some(sort) => ordered_input(sort)?,
-                None => match plan.downcast_ref::<AggregateExec>() {
-                    Some(aggregate) => first_row(aggregate),
-                    None => None,
-                },
+                None => plan.downcast_ref::<AggregateExec>().and_then(first_row),
             };
-            match better {
-                Some(input) => Ok(Transformed::yes(with_child(plan, input)?)),
-                None => Ok(Transformed::no(plan)),
-            }
+            input.map(|input| with_inputs(plan, vec![input])).transpose()
         })
-        .data()
     }
 
     fn name(&self) -> &str {
@@ -52,10 +43,6 @@ impl PhysicalOptimizerRule for OrderedScanRule {
     fn schema_check(&self) -> bool {
         true
     }
-}
-
-fn with_child(plan: Arc<dyn ExecutionPlan>, child: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-    plan.replace_children(vec![child], ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
 }
 
 /// The input of a sort that has a limit, read in the sort's order, if that is cheaper.
@@ -88,7 +75,7 @@ fn ordered_input(sort: &SortExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         if !scan.source.hints.allows(position) {
             continue;
         }
-        let path = whole_index(&scan.source.store, &scan.source.table, position, &scan.projection);
+        let path = whole_index(&*scan.source.store, &scan.source.table, position, &scan.projection);
         let Some(path) = path else { continue };
         if rows_read * (path.cost_per_row() + scan.source.lock_cost()) >= scan.path.cost {
             continue;
@@ -142,7 +129,7 @@ pub(super) fn replace_leaf(
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let Some(child) = plan.children().first().map(|child| Arc::clone(child)) else { return Ok(scan) };
     let child = replace_leaf(&child, scan)?;
-    plan.clone().replace_children(vec![child], ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    with_inputs(plan, vec![child])
 }
 
 /// For `SELECT MIN(column)` or `MAX(column)` of a whole table: a scan that gives the one row it takes.
@@ -178,7 +165,7 @@ fn first_row(aggregate: &AggregateExec) -> Option<Arc<dyn ExecutionPlan>> {
             && def.ordinal(index.parts[0].column) == Some(ordinal)
     })?;
     let key = IndexKey::new(&scan.source.table, index);
-    let mut path = whole_index(&scan.source.store, &scan.source.table, position, &scan.projection)?;
+    let mut path = whole_index(&*scan.source.store, &scan.source.table, position, &scan.projection)?;
     // NULLs are at one end and count for nothing; a column without them has no such range.
     path.ranges = index_ranges(&key, &Predicate::IsNotNull(ordinal));
     path.rows = 1.0;

@@ -1,8 +1,9 @@
 //! Moves conditions down to the operators with the fewest rows, but never to a place where they would mean something else.
 
+use crate::access::filter::{calls_functions, has_parameter};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, ScalarValue};
-use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
+use datafusion::logical_expr::utils::{conjunction, split_conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{BinaryExpr, Expr, Filter, LogicalPlan, Operator, Projection, lit};
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::push_down_filter::PushDownFilter;
@@ -37,6 +38,12 @@ impl OptimizerRule for PushFiltersDown {
     }
 
     fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        self.push(plan, config)?.transform_data(|plan| Ok(parameters_before_calls(plan)))
+    }
+}
+
+impl PushFiltersDown {
+    fn push(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
         let LogicalPlan::Filter(filter) = &plan else { return self.inner.rewrite(plan, config) };
         // Filters on filters are one.
         let mut predicates = vec![filter.predicate.clone()];
@@ -70,6 +77,44 @@ impl OptimizerRule for PushFiltersDown {
         };
         Ok(below.update_data(|plan| LogicalPlan::Filter(filtered(plan))))
     }
+}
+
+/// The operator with its conditions in the order that they would have with literals in place of parameters: DataFusion puts those that call
+/// functions behind the others, and takes a parameter for a function. So as many rows raise warnings as without parameters.
+fn parameters_before_calls(plan: LogicalPlan) -> Transformed<LogicalPlan> {
+    match plan {
+        LogicalPlan::Filter(mut filter) => {
+            let ordered = conditions_in_order(split_conjunction(&filter.predicate)).and_then(conjunction);
+            let is_other = ordered.is_some();
+            filter.predicate = ordered.unwrap_or(filter.predicate);
+            Transformed::new_transformed(LogicalPlan::Filter(filter), is_other)
+        }
+        LogicalPlan::TableScan(mut scan) => {
+            let ordered = conditions_in_order(scan.filters.iter().collect());
+            let is_other = ordered.is_some();
+            scan.filters = ordered.unwrap_or(scan.filters);
+            Transformed::new_transformed(LogicalPlan::TableScan(scan), is_other)
+        }
+        LogicalPlan::Join(mut join) => {
+            let conditions = join.filter.as_ref().map(split_conjunction).unwrap_or_default();
+            let ordered = conditions_in_order(conditions).and_then(conjunction);
+            let is_other = ordered.is_some();
+            join.filter = ordered.or(join.filter);
+            Transformed::new_transformed(LogicalPlan::Join(join), is_other)
+        }
+        plan => Transformed::no(plan),
+    }
+}
+
+/// See [`parameters_before_calls`]; nothing if the conditions are in that order, or must stay in theirs.
+fn conditions_in_order(conditions: Vec<&Expr>) -> Option<Vec<Expr>> {
+    let is_in_order = conditions.is_sorted_by_key(|condition| calls_functions(condition));
+    let any = |is: fn(&Expr) -> bool| conditions.iter().any(|condition| is(condition));
+    if is_in_order || !any(has_parameter) || any(Expr::is_volatile) {
+        return None;
+    }
+    let (last, first): (Vec<_>, Vec<_>) = conditions.into_iter().cloned().partition(calls_functions);
+    Some(first.into_iter().chain(last).collect())
 }
 
 /// Whether a condition is true of no row, because one of its two sides is NULL.

@@ -7,17 +7,16 @@
 use crate::access::virtual_table::PartsExec;
 use crate::operator::Operator;
 use crate::operators::pass_through::{PassThrough, PassThroughExec};
+use crate::rewrite::{replace_each, with_inputs};
 use crate::rules::order::replace_leaf;
 use crate::runtime_filters::noted_bounds::NotedBounds;
 use arrow::record_batch::RecordBatch;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{JoinType, Result, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
 use datafusion::physical_plan::projection::ProjectionExec;
@@ -39,14 +38,7 @@ pub struct SeekPartsRule;
 
 impl PhysicalOptimizerRule for SeekPartsRule {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| match plan.downcast_ref::<HashJoinExec>() {
-            Some(join) => match parts_last(join)? {
-                Some(better) => Ok(Transformed::yes(better)),
-                None => Ok(Transformed::no(plan)),
-            },
-            None => Ok(Transformed::no(plan)),
-        })
-        .data()
+        replace_each(plan, parts_last)
     }
 
     fn name(&self) -> &str {
@@ -79,14 +71,7 @@ fn parts_last(join: &HashJoinExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         return Ok(None);
     };
     let Some(join) = bounded(below)? else { return Ok(None) };
-    Ok(Some(with_children(swapped, vec![join])?))
-}
-
-fn with_children(
-    plan: Arc<dyn ExecutionPlan>,
-    children: Vec<Arc<dyn ExecutionPlan>>,
-) -> Result<Arc<dyn ExecutionPlan>> {
-    plan.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    with_inputs(&swapped, vec![join]).map(Some)
 }
 
 /// The join of whose left side the bounds are noted for the parts on its right.
@@ -104,7 +89,7 @@ fn bounded(join: &HashJoinExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     let noted = PassThroughExec::new(join.left().clone(), note);
     let parts = replace_leaf(join.right(), Arc::new(parts.within(bounds)))?;
     let join = join.builder().with_partition_mode(PartitionMode::CollectLeft).build_exec()?;
-    Ok(Some(with_children(join, vec![Arc::new(noted), parts])?))
+    with_inputs(&join, vec![Arc::new(noted), parts]).map(Some)
 }
 
 /// The parts that a chain of filters and projections reads, if a key is the time in whose order they come; with its type.

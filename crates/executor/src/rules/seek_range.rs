@@ -9,6 +9,7 @@ use crate::access::virtual_table::PartsExec;
 use crate::operator::Operator as _;
 use crate::operators::ApplyExec;
 use crate::operators::apply::ApplyKind;
+use crate::rewrite::{replace_inputs, with_inputs};
 use crate::runtime_filters::scalar_bound::ScalarBound;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
@@ -19,7 +20,6 @@ use datafusion::physical_expr::expressions::{BinaryExpr, Column};
 use datafusion::physical_expr::utils::{collect_columns, split_conjunction};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use squall_types::SqlType;
@@ -31,14 +31,7 @@ pub struct SeekRangeRule;
 
 impl PhysicalOptimizerRule for SeekRangeRule {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| match plan.downcast_ref::<FilterExec>() {
-            Some(filter) => match bounded(filter)? {
-                Some(input) => Ok(Transformed::yes(with_child(plan, input)?)),
-                None => Ok(Transformed::no(plan)),
-            },
-            None => Ok(Transformed::no(plan)),
-        })
-        .data()
+        replace_inputs(plan, bounded)
     }
 
     fn name(&self) -> &str {
@@ -136,10 +129,6 @@ fn bounded(filter: &FilterExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     if bounds.is_empty() { Ok(None) } else { rebuilt(input, &bounds).map(Some) }
 }
 
-fn with_child(plan: Arc<dyn ExecutionPlan>, child: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-    plan.replace_children(vec![child], ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
-}
-
 /// The chain with the bounds at its end, and at the operators that publish them.
 fn rebuilt(
     plan: &Arc<dyn ExecutionPlan>,
@@ -155,6 +144,6 @@ fn rebuilt(
             let own = bounds.iter().filter(|(publisher, _)| std::ptr::eq(*publisher, apply));
             Ok(Arc::new(apply.publishing(input, own.map(|(_, bound)| bound.clone()))))
         }
-        None => with_child(Arc::clone(plan), input),
+        None => with_inputs(plan, vec![input]),
     }
 }

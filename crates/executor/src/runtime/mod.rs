@@ -3,6 +3,7 @@
 mod counted_pool;
 pub mod output;
 mod plan_counts;
+mod query_memory;
 mod work_meters;
 
 pub use output::write_batch;
@@ -22,12 +23,14 @@ use crate::rules::seek_parts::SeekPartsRule;
 use crate::rules::seek_range::SeekRangeRule;
 use crate::runtime::counted_pool::{CountedPool, PoolBudget};
 use crate::runtime::plan_counts::CountedPlan;
+use crate::runtime::query_memory::QueryMemoryPool;
 use crate::stopping::{planning_for, stoppable_physical};
+use arc_swap::ArcSwap;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
-use datafusion::execution::memory_pool::{FairSpillPool, MemoryConsumer, MemoryPool, MemoryReservation};
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{SessionState, SessionStateBuilder, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
@@ -38,11 +41,11 @@ use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, execute_stream};
 use futures::StreamExt;
-use squall_accounting::work_meter::carried_future;
+use squall_accounting::work_meter::{carried, carried_future};
 use squall_accounting::{MemoryBudget, SessionMemory};
 use squall_catalog::Authorized;
 use squall_functions::expr::sql_error_from;
-use squall_statement_context::KillState;
+use squall_statement_context::{KillState, WaitingPlace, WaitingThreads};
 use squall_types::durable_files::create_own_folder;
 use squall_types::{SqlError, SqlResult};
 use std::path::PathBuf;
@@ -50,6 +53,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
+/// Most threads on which statements wait; see [`WaitingThreads`]. They are made only when they are needed.
+const WAITING_THREADS_MAX: usize = 64 << 10;
+/// Threads for work that waits for no other statement, beside those: it is never refused, and takes them in turn.
+const WORKING_THREADS_MAX: usize = 512;
 /// Batches that wait for a slow client before the query is held up.
 const BATCHES_AHEAD: usize = 2;
 /// How often a query that gives no batch is checked for KILL and time-outs.
@@ -74,7 +81,7 @@ pub const STACK_BYTES: usize = 8 << 20;
 /// How the runtime is set up.
 #[derive(Clone, Debug)]
 pub struct RuntimeOptions {
-    /// Memory of all queries together; operators spill before they go beyond it.
+    /// Memory of all queries together; operators spill before they go beyond it. See [`QueryRuntime::set_memory_limit`].
     pub memory_bytes_max: usize,
     /// Where operators spill to; emptied when the runtime is made.
     pub spill_directory: PathBuf,
@@ -82,14 +89,21 @@ pub struct RuntimeOptions {
     pub spill_bytes_max: u64,
     /// Threads of the query pool, and partitions that a big plan is split into.
     pub threads: usize,
+    /// Most threads on which statements wait, up to 65,536; see [`QueryRuntime::set_waiting_threads`].
+    pub waiting_threads_max: usize,
 }
 
 /// Plans and runs queries. One per database directory.
 pub struct QueryRuntime {
-    state: SessionState,
+    /// What plans are made with. Another one when the memory of queries changes.
+    state: ArcSwap<SessionState>,
+    memory: Arc<QueryMemoryPool>,
+    /// Threads of the query pool.
+    pool_threads: usize,
     resources: Arc<RuntimeEnv>,
     budget: Arc<dyn MemoryBudget>,
     handle: tokio::runtime::Handle,
+    waiting_threads: Arc<WaitingThreads>,
     /// Taken by drop: a runtime may not be waited for where blocking is forbidden.
     pool: Option<tokio::runtime::Runtime>,
 }
@@ -112,6 +126,23 @@ impl Drop for QueryRuntime {
     }
 }
 
+/// The state for plans of queries that have so much memory together, bytes.
+fn state_for_memory(resources: &Arc<RuntimeEnv>, threads: usize, bytes_max: usize) -> SessionState {
+    let mut state = session_state(&EngineOptions {
+        target_partitions: threads.min(bytes_max / PARTITION_SHARE_BYTES).max(1),
+        runtime: resources.clone(),
+        physical_rules: Vec::new(),
+    });
+    state = with_row_table_rules(state);
+    // Sorts merge what they have spilled a batch of each run at a time: in a small pool batches must be small too.
+    let batch_rows = (bytes_max / ROW_SHARE_BYTES).clamp(BATCH_ROWS_MIN, BATCH_ROWS_MAX);
+    *state.config_mut() = state.config().clone().with_batch_size(batch_rows);
+    // One sort may not keep a large part of the pool to itself while many statements run.
+    state.config_mut().options_mut().execution.sort_spill_reservation_bytes =
+        (bytes_max / 16).clamp(64 << 10, 10 << 20);
+    state
+}
+
 impl QueryRuntime {
     /// Clears what an earlier process spilled and starts the query pool.
     pub fn open(options: &RuntimeOptions) -> SqlResult<QueryRuntime> {
@@ -121,46 +152,81 @@ impl QueryRuntime {
         }
         create_own_folder(&options.spill_directory).map_err(failed)?;
         work_meters::carry_on();
-        let memory: Arc<dyn MemoryPool> = Arc::new(FairSpillPool::new(options.memory_bytes_max));
+        let memory = Arc::new(QueryMemoryPool::new(options.memory_bytes_max));
         let disk = DiskManagerBuilder::default()
             .with_mode(DiskManagerMode::Directories(vec![options.spill_directory.clone()]))
             .with_max_temp_directory_size(options.spill_bytes_max);
         let resources = RuntimeEnvBuilder::new()
-            .with_memory_pool(memory)
+            .with_memory_pool(memory.clone())
             .with_disk_manager_builder(disk)
             .build_arc()
             .map_err(sql_error_from)?;
+        let waiting_threads = WaitingThreads::new(options.waiting_threads_max.min(WAITING_THREADS_MAX));
+        let counted = waiting_threads.clone();
         let pool = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(options.threads.max(1))
+            .max_blocking_threads(WAITING_THREADS_MAX + WORKING_THREADS_MAX)
+            .on_thread_start(move || counted.count_this_thread())
             .thread_name("query")
             .thread_stack_size(STACK_BYTES)
             .enable_time()
             .build()
             .map_err(failed)?;
-        let mut state = session_state(&EngineOptions {
-            target_partitions: options.threads.min(options.memory_bytes_max / PARTITION_SHARE_BYTES).max(1),
-            runtime: resources.clone(),
-            physical_rules: Vec::new(),
-        });
-        state = with_row_table_rules(state);
-        // Sorts merge what they have spilled a batch of each run at a time: in a small pool batches must be small too.
-        let batch_rows = (options.memory_bytes_max / ROW_SHARE_BYTES).clamp(BATCH_ROWS_MIN, BATCH_ROWS_MAX);
-        *state.config_mut() = state.config().clone().with_batch_size(batch_rows);
-        // One sort may not keep a large part of the pool to itself while many statements run.
-        state.config_mut().options_mut().execution.sort_spill_reservation_bytes =
-            (options.memory_bytes_max / 16).clamp(64 << 10, 10 << 20);
+        let state = state_for_memory(&resources, options.threads, options.memory_bytes_max);
         let budget = Arc::new(PoolBudget::new(&resources.memory_pool));
-        Ok(QueryRuntime { state, resources, budget, handle: pool.handle().clone(), pool: Some(pool) })
+        Ok(QueryRuntime {
+            state: ArcSwap::from_pointee(state),
+            memory,
+            pool_threads: options.threads,
+            resources,
+            budget,
+            handle: pool.handle().clone(),
+            waiting_threads,
+            pool: Some(pool),
+        })
     }
 
-    /// The query pool, for whatever may not run on a connection's thread.
+    /// Changes the memory of all queries together, bytes. Queries that run keep the batches and partitions that they have begun with.
+    pub fn set_memory_limit(&self, bytes_max: usize) {
+        if self.memory.limit() != bytes_max {
+            self.memory.set_limit(bytes_max);
+            self.state.store(Arc::new(state_for_memory(&self.resources, self.pool_threads, bytes_max)));
+        }
+    }
+
+    /// The memory of all queries together, bytes.
+    pub fn memory_limit(&self) -> usize {
+        self.memory.limit()
+    }
+
+    /// The places for threads that wait.
+    pub fn waiting_threads(&self) -> &Arc<WaitingThreads> {
+        &self.waiting_threads
+    }
+
+    /// Changes the most threads on which statements wait, up to 65,536.
+    pub fn set_waiting_threads(&self, max: usize) {
+        self.waiting_threads.set_max(max.min(WAITING_THREADS_MAX));
+    }
+
+    /// Begins work that waits for others (locks, other statements, clients) on a thread of its own, for which there is a place.
+    pub fn spawn_waiting<T: Send + 'static>(
+        &self,
+        place: WaitingPlace,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> tokio::task::JoinHandle<T> {
+        self.pool().spawn_blocking(carried(move || place.run(work)))
+    }
+
+    /// The query pool, for work that may not run on a connection's thread and waits for no other statement: that is for
+    /// [`QueryRuntime::spawn_waiting`].
     pub fn pool(&self) -> &tokio::runtime::Handle {
         &self.handle
     }
 
     /// Partitions that a big plan is split into, and threads for other work of one statement.
     pub fn threads(&self) -> usize {
-        self.state.config().target_partitions()
+        self.state.load().config().target_partitions()
     }
 
     /// Memory that queries have reserved now, bytes.
@@ -196,7 +262,7 @@ impl QueryRuntime {
 
     /// DataFusion's session with a statement's environment, where scans find it.
     pub fn state_for(&self, env: &Arc<StatementEnv>) -> SessionState {
-        let mut state = self.state.clone();
+        let mut state = SessionState::clone(&self.state.load());
         state.config_mut().set_extension(env.clone());
         // Programs have one transaction, and are called in the order of the rows.
         if env.context.programs.are_called() {
@@ -267,7 +333,7 @@ impl QueryRuntime {
         let task_context = Arc::new(task_context);
         let kill = env.context.kill.clone();
         let counted = CountedPlan { plan: plan.clone(), context: env.context.clone() };
-        let words = env.view.as_ref().map(|view| SnapshotWords::read_by(&env.context, view, &env.store));
+        let words = env.view.as_ref().map(|view| SnapshotWords::read_by(&env.context, view, env.store.clone()));
         let task = self.pool().spawn(carried_future(async move {
             let _counted = counted;
             let _words = words;

@@ -8,7 +8,7 @@ use squall_column_store::Datum;
 use squall_column_store::predicate::{Condition, Test};
 use std::ops::Bound;
 
-/// Up to so many distinct keys are a set; of more only the least and the greatest are used.
+/// Up to this many distinct keys are a set; of more only the least and the greatest are used.
 const KEYS_MAX: usize = 1 << 16;
 
 /// The keys of one equality of a join, as its build side is read.

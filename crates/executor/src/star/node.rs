@@ -1,9 +1,9 @@
 //! The logical operator of a star query.
 
 use super::spec::StarSpec;
+use crate::operator::without_order;
 use datafusion::common::{DFSchemaRef, Result, internal_err};
 use datafusion::logical_expr::{Expr, Extension, LogicalPlan, UserDefinedLogicalNodeCore};
-use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -40,12 +40,7 @@ impl Hash for StarAggregate {
     }
 }
 
-impl PartialOrd for StarAggregate {
-    /// Plans have no order; the trait asks for one.
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        (self == other).then_some(Ordering::Equal)
-    }
-}
+without_order!(StarAggregate);
 
 impl UserDefinedLogicalNodeCore for StarAggregate {
     fn name(&self) -> &str {

@@ -146,7 +146,7 @@ fn resolve(expr: &Expr, plan: &LogicalPlan) -> Option<Expr> {
         Expr::Column(column) => match resolve_column(column, plan) {
             // What it stands for is over the leaves already.
             Some(inner) => Ok(Transformed::new(inner, true, TreeNodeRecursion::Jump)),
-            None => internal_err!("a column that nobody gives"),
+            None => internal_err!("a column that no input has"),
         },
         _ => Ok(Transformed::no(expr)),
     });

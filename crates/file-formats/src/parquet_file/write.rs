@@ -81,6 +81,7 @@ pub struct ParquetWriter<W: Write + Send> {
     columns: Vec<(String, SqlType)>,
     zone: TimeZone,
     rows: u64,
+    row_group_bytes_max: usize,
 }
 
 impl<W: Write + Send> std::fmt::Debug for ParquetWriter<W> {
@@ -115,7 +116,17 @@ impl<W: Write + Send> ParquetWriter<W> {
             .with_skip_arrow_metadata(true)
             .with_parquet_schema(parquet_schema(&schema, &columns)?);
         let writer = ArrowWriter::try_new_with_options(out, schema.clone(), options)?;
-        Ok(ParquetWriter { writer, schema, columns, zone, rows: 0 })
+        Ok(ParquetWriter { writer, schema, columns, zone, rows: 0, row_group_bytes_max: ROW_GROUP_BYTES_MAX })
+    }
+
+    /// With another bound of what a row group takes in memory before it is written.
+    pub fn with_row_group_bytes(self, row_group_bytes_max: usize) -> Self {
+        ParquetWriter { row_group_bytes_max, ..self }
+    }
+
+    /// What was written, for a writer in memory from which it is taken away meanwhile. Offsets in the file count on.
+    pub fn out_mut(&mut self) -> &mut W {
+        self.writer.inner_mut()
     }
 
     /// Appends rows whose columns are in execution's form. A value without a form in Parquet is passed to `unfit`; without an error
@@ -137,7 +148,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         }
         let batch = RecordBatch::try_new(self.schema.clone(), arrays).map_err(SqlError::internal)?;
         self.writer.write(&batch)?;
-        if self.writer.memory_size() > ROW_GROUP_BYTES_MAX {
+        if self.writer.memory_size() > self.row_group_bytes_max {
             self.writer.flush()?;
         }
         self.rows += rows as u64;

@@ -1,18 +1,23 @@
 //! Aggregates that take rows, as DataFusion accumulators.
 
 use super::call::AggregateCall;
+use super::count::CountKernel;
 use super::group_concat::GroupConcatKernel;
+use super::min_max::ExtremeKernel;
 use super::state_charge::StateCharge;
 use crate::arrow_map::{value_at, value_to_scalar};
 use crate::expr::{BoundExpr, ExecutionSlot, datafusion_error};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::{Result, ScalarValue};
+use datafusion::functions_aggregate::count::count_udaf;
+use datafusion::functions_aggregate::min_max::{max_udaf, min_udaf};
+use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
 use datafusion::logical_expr::utils::format_state_name;
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, Signature, TypeSignature, Volatility,
+    Accumulator, AggregateUDF, AggregateUDFImpl, Expr, GroupsAccumulator, Signature, TypeSignature, Volatility,
 };
 use squall_registry::{AggregateKernel, ValueAccumulator};
 use squall_statement_context::StatementContext;
@@ -22,6 +27,42 @@ use std::collections::VecDeque;
 use std::fmt::{self, Debug, Formatter};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+
+/// What DataFusion takes of an aggregate call, in an aggregation or a window.
+#[derive(Clone, Debug)]
+pub struct AggregateParts {
+    /// The function.
+    pub function: Arc<AggregateUDF>,
+    /// Its arguments.
+    pub args: Vec<Expr>,
+    /// DISTINCT.
+    pub distinct: bool,
+}
+
+impl AggregateCall {
+    /// The parts that DataFusion takes: for `Expr::AggregateFunction` and for window expressions.
+    pub fn parts(self: &Arc<Self>, slot: &Arc<ExecutionSlot>) -> Result<AggregateParts> {
+        let mut args = self.args.iter().map(|arg| arg.to_value(slot)).collect::<Result<Vec<_>>>()?;
+        let kernel: &dyn Any = self.kernel.as_ref();
+        let function = if kernel.is::<CountKernel>() && args.len() <= 1 {
+            if args.is_empty() {
+                args.push(datafusion::logical_expr::lit(1_i64));
+            }
+            count_udaf()
+        } else if let Some(kernel) = kernel.downcast_ref::<ExtremeKernel>() {
+            if kernel.max { max_udaf() } else { min_udaf() }
+        } else {
+            Arc::new(AggregateUDF::new_from_impl(KernelUdaf::new(self.clone(), slot.clone())))
+        };
+        Ok(AggregateParts { function, args, distinct: self.distinct })
+    }
+
+    /// The call as an expression of an aggregation.
+    pub fn to_datafusion(self: &Arc<Self>, slot: &Arc<ExecutionSlot>) -> Result<Expr> {
+        let AggregateParts { function, args, distinct } = self.parts(slot)?;
+        Ok(Expr::AggregateFunction(AggregateFunction::new_udf(function, args, distinct, None, vec![], None)))
+    }
+}
 
 /// A bound aggregate as a DataFusion aggregate function.
 pub struct KernelUdaf {

@@ -216,6 +216,7 @@ impl ValueAccumulator for Concat {
             joined.push(text.as_slice(), &self.joining);
         }
         self.rows = rows;
+        self.joining.check()?;
         Ok(joined.value(&self.joining))
     }
 

@@ -7,6 +7,7 @@
 pub mod adapter;
 mod any_value;
 mod bits;
+mod build;
 pub mod call;
 mod codec;
 mod collect;
@@ -20,8 +21,9 @@ mod state_charge;
 mod sum;
 mod variance;
 
-pub use adapter::KernelUdaf;
-pub use call::{AggregateCall, AggregateParts, GroupConcatOptions, empty_result};
+pub use adapter::{AggregateParts, KernelUdaf};
+pub use build::GroupConcatOptions;
+pub use call::{AggregateCall, empty_result};
 pub use native::register;
 pub use sum::SumKernel;
 

@@ -16,14 +16,14 @@ use squall_statement_context::StatementContext;
 use squall_types::{CollationId, Decimal, ErrorCode, GeometryKind, SqlError, SqlResult, SqlType};
 use std::sync::Arc;
 
-/// Aggregates that take their arguments alike.
+/// Aggregates that take their arguments alike, and what tells them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
     Count,
-    Sum,
-    Extreme,
-    Bits,
-    Variance,
+    Sum { average: bool },
+    Extreme { max: bool },
+    Bits(BitOp),
+    Variance { sample: bool, deviation: bool },
     AnyValue,
     JsonArray,
     JsonObject,
@@ -34,17 +34,17 @@ pub(super) enum Family {
 /// Name, aliases, family.
 const NATIVE: &[(&str, &[&str], Family)] = &[
     ("COUNT", &[], Family::Count),
-    ("SUM", &[], Family::Sum),
-    ("AVG", &[], Family::Sum),
-    ("MIN", &[], Family::Extreme),
-    ("MAX", &[], Family::Extreme),
-    ("BIT_AND", &[], Family::Bits),
-    ("BIT_OR", &[], Family::Bits),
-    ("BIT_XOR", &[], Family::Bits),
-    ("STDDEV_POP", &["STD", "STDDEV"], Family::Variance),
-    ("STDDEV_SAMP", &[], Family::Variance),
-    ("VAR_POP", &["VARIANCE"], Family::Variance),
-    ("VAR_SAMP", &[], Family::Variance),
+    ("SUM", &[], Family::Sum { average: false }),
+    ("AVG", &[], Family::Sum { average: true }),
+    ("MIN", &[], Family::Extreme { max: false }),
+    ("MAX", &[], Family::Extreme { max: true }),
+    ("BIT_AND", &[], Family::Bits(BitOp::And)),
+    ("BIT_OR", &[], Family::Bits(BitOp::Or)),
+    ("BIT_XOR", &[], Family::Bits(BitOp::Xor)),
+    ("STDDEV_POP", &["STD", "STDDEV"], Family::Variance { sample: false, deviation: true }),
+    ("STDDEV_SAMP", &[], Family::Variance { sample: true, deviation: true }),
+    ("VAR_POP", &["VARIANCE"], Family::Variance { sample: false, deviation: false }),
+    ("VAR_SAMP", &[], Family::Variance { sample: true, deviation: false }),
     ("ANY_VALUE", &[], Family::AnyValue),
     ("JSON_ARRAYAGG", &[], Family::JsonArray),
     ("JSON_OBJECTAGG", &[], Family::JsonObject),
@@ -100,19 +100,21 @@ pub(super) fn bind(name: &str, family: Family, arguments: &[Argument<'_>], incre
     };
     let Some(first) = arguments.first().filter(|_| arguments.len() == expected) else {
         if family == Family::Count {
-            return Ok(BoundAggregate { result: numeric(SqlType::BIGINT, false), kernel: Arc::new(CountKernel) });
+            return Ok(BoundAggregate {
+                result: ExprType::numeric(SqlType::BIGINT, false),
+                kernel: Arc::new(CountKernel),
+            });
         }
         return Err(SqlError::new(ErrorCode::WrongParamCountToNativeFct, &[&name]));
     };
     let argument = &first.expr_type.sql_type;
     let (result, kernel): (ExprType, Arc<dyn AggregateKernel>) = match family {
-        Family::Count => (numeric(SqlType::BIGINT, false), Arc::new(CountKernel)),
-        Family::Sum => {
-            let kernel = sum_kernel(argument, name == "AVG", increment);
-            (numeric(kernel.result.clone(), true), Arc::new(kernel))
+        Family::Count => (ExprType::numeric(SqlType::BIGINT, false), Arc::new(CountKernel)),
+        Family::Sum { average } => {
+            let kernel = sum_kernel(argument, average, increment);
+            (ExprType::numeric(kernel.result.clone(), true), Arc::new(kernel))
         }
-        Family::Extreme => {
-            let max = name == "MAX";
+        Family::Extreme { max } => {
             let result = ExprType { nullable: true, ..first.expr_type.clone() };
             match argument {
                 SqlType::String { collation, .. } if *collation != CollationId::BINARY => {
@@ -122,12 +124,7 @@ pub(super) fn bind(name: &str, family: Family, arguments: &[Argument<'_>], incre
                 _ => (result, Arc::new(ExtremeKernel { max })),
             }
         }
-        Family::Bits => {
-            let op = match name {
-                "BIT_AND" => BitOp::And,
-                "BIT_OR" => BitOp::Or,
-                _ => BitOp::Xor,
-            };
+        Family::Bits(op) => {
             if let SqlType::String { length, .. } = argument
                 && argument.is_binary_string()
             {
@@ -136,12 +133,11 @@ pub(super) fn bind(name: &str, family: Family, arguments: &[Argument<'_>], incre
                 let byte_length = Some((*length).min(BYTES_MAX) as usize);
                 (first.expr_type.clone(), Arc::new(BitsKernel { op, byte_length }))
             } else {
-                (numeric(SqlType::BIGINT_UNSIGNED, false), Arc::new(BitsKernel { op, byte_length: None }))
+                (ExprType::numeric(SqlType::BIGINT_UNSIGNED, false), Arc::new(BitsKernel { op, byte_length: None }))
             }
         }
-        Family::Variance => {
-            let kernel = VarianceKernel { sample: name.ends_with("_SAMP"), deviation: name.starts_with("STDDEV") };
-            (numeric(SqlType::DOUBLE, true), Arc::new(kernel))
+        Family::Variance { sample, deviation } => {
+            (ExprType::numeric(SqlType::DOUBLE, true), Arc::new(VarianceKernel { sample, deviation }))
         }
         Family::AnyValue => (ExprType { nullable: true, ..first.expr_type.clone() }, Arc::new(AnyValueKernel)),
         Family::JsonArray => (document(), Arc::new(JsonArrayKernel { value_type: argument.clone() })),
@@ -164,10 +160,6 @@ pub(super) fn bind(name: &str, family: Family, arguments: &[Argument<'_>], incre
         }
     };
     Ok(BoundAggregate { result, kernel })
-}
-
-fn numeric(sql_type: SqlType, nullable: bool) -> ExprType {
-    ExprType { sql_type, nullable, coercibility: Coercibility::Numeric }
 }
 
 fn document() -> ExprType {

@@ -32,7 +32,7 @@ impl StateCharge {
         Self(Mutex::new(Parts { charge: context.memory.charge(), told: 0, given: 0 }))
     }
 
-    /// The state holds so many bytes now.
+    /// The state holds this many bytes now.
     pub fn grown(&mut self, bytes: usize) -> SqlResult<()> {
         let parts = self.0.get_mut();
         let beyond = bytes.saturating_sub(parts.told) + parts.given;
@@ -42,12 +42,12 @@ impl StateCharge {
         }
     }
 
-    /// A result is about to be made of a state of so many bytes, which takes `copies` times as much.
+    /// A result is about to be made of a state of this many bytes, which takes `copies` times as much.
     pub fn making(&mut self, bytes: usize, copies: usize) -> SqlResult<()> {
         self.grown(bytes.saturating_mul(1 + copies))
     }
 
-    /// A result of so many bytes was given; the operator may ask for the next one while it keeps it.
+    /// A result of this many bytes was given; the operator may ask for the next one while it keeps it.
     pub fn gave(&mut self, bytes: usize) -> SqlResult<()> {
         if bytes <= Self::RESULT_BYTES_MAX {
             return Ok(());

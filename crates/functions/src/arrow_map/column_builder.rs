@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Builds the array of one column. Who has values appends them to the builder of the type.
 #[derive(Debug)]
 pub enum ColumnBuilder {
-    /// So many NULLs, of a column that has nothing else.
+    /// This many NULLs, of a column that has nothing else.
     Null(usize),
     /// Signed integers, dates and times (as packed numbers).
     Int(Int64Builder),

@@ -23,7 +23,7 @@ impl ExprBuilder<'_> {
         let (left_type, right_type) = (left.sql_type(), right.sql_type());
         let nullable = op.divides() || left.nullable() || right.nullable();
         let (left_kind, right_kind) = (numeric_kind(&left_type), numeric_kind(&right_type));
-        let typed = |sql_type| ExprType { sql_type, nullable, coercibility: Coercibility::Numeric };
+        let typed = |sql_type| ExprType::numeric(sql_type, nullable);
 
         if left_kind == NumericKind::Double || right_kind == NumericKind::Double {
             let args = vec![self.to_number_as(left, &SqlType::DOUBLE)?, self.to_number_as(right, &SqlType::DOUBLE)?];
@@ -88,16 +88,11 @@ impl ExprBuilder<'_> {
         let args = vec![self.to_decimal(self.unrounded(left))?, self.to_decimal(self.unrounded(right))?];
         if op == ArithmeticOp::IntegerDivide {
             let unsigned = args.iter().any(|arg| arg.sql_type().is_unsigned());
-            let ty = ExprType {
-                sql_type: NumericKind::Int { unsigned }.sql_type(),
-                nullable,
-                coercibility: Coercibility::Numeric,
-            };
+            let ty = ExprType::numeric(NumericKind::Int { unsigned }.sql_type(), nullable);
             return Ok(self.immutable("DIV", Arc::new(decimal::IntegerDivide { unsigned }), args, ty));
         }
         let kernel = decimal::Arithmetic { op, precision, scale, unrounded: false };
-        let ty =
-            ExprType { sql_type: SqlType::decimal(precision, scale), nullable, coercibility: Coercibility::Numeric };
+        let ty = ExprType::numeric(SqlType::decimal(precision, scale), nullable);
         Ok(self.immutable(op.symbol(), Arc::new(kernel), args, ty))
     }
 
@@ -174,11 +169,7 @@ impl ExprBuilder<'_> {
             NumericKind::Int { unsigned } => {
                 let operand_type = NumericKind::Int { unsigned }.sql_type();
                 let operand = self.to_number_as(operand, &operand_type)?;
-                let ty = ExprType {
-                    sql_type: SqlType::BIGINT,
-                    nullable: operand.nullable(),
-                    coercibility: Coercibility::Numeric,
-                };
+                let ty = ExprType::numeric(SqlType::BIGINT, operand.nullable());
                 return Ok(self.immutable("-", Arc::new(integer::Negate), vec![operand], ty));
             }
             NumericKind::Decimal { precision, scale } => {
@@ -187,7 +178,7 @@ impl ExprBuilder<'_> {
             NumericKind::Double => (Arc::new(double::Negate), SqlType::DOUBLE),
         };
         let operand = self.to_number_as(operand, &target)?;
-        let ty = ExprType { sql_type: target, nullable: operand.nullable(), coercibility: Coercibility::Numeric };
+        let ty = ExprType::numeric(target, operand.nullable());
         Ok(self.immutable("-", kernel, vec![operand], ty))
     }
 
@@ -210,7 +201,7 @@ impl ExprBuilder<'_> {
             return Ok(self.immutable(op.symbol(), Arc::new(BitBytesKernel { op }), vec![left, right], ty));
         }
         let args = vec![self.to_bits(left)?, self.to_bits(right)?];
-        let ty = ExprType { sql_type: SqlType::BIGINT_UNSIGNED, nullable, coercibility: Coercibility::Numeric };
+        let ty = ExprType::numeric(SqlType::BIGINT_UNSIGNED, nullable);
         Ok(self.immutable(op.symbol(), Arc::new(BitKernel { op }), args, ty))
     }
 
@@ -222,11 +213,7 @@ impl ExprBuilder<'_> {
             return Ok(self.immutable("~", Arc::new(BitBytesKernel { op: BitOp::Not }), vec![operand], ty));
         }
         let operand = self.to_bits(operand)?;
-        let ty = ExprType {
-            sql_type: SqlType::BIGINT_UNSIGNED,
-            nullable: operand.nullable(),
-            coercibility: Coercibility::Numeric,
-        };
+        let ty = ExprType::numeric(SqlType::BIGINT_UNSIGNED, operand.nullable());
         Ok(self.immutable("~", Arc::new(BitKernel { op: BitOp::Not }), vec![operand], ty))
     }
 
@@ -237,11 +224,7 @@ impl ExprBuilder<'_> {
         match physical_class(&sql_type) {
             super::compare::PhysicalClass::Int | super::compare::PhysicalClass::UInt => Ok(operand),
             _ => {
-                let ty = ExprType {
-                    sql_type: SqlType::BIGINT_UNSIGNED,
-                    nullable: operand.nullable(),
-                    coercibility: Coercibility::Numeric,
-                };
+                let ty = ExprType::numeric(SqlType::BIGINT_UNSIGNED, operand.nullable());
                 Ok(self.immutable(
                     "convert to bits",
                     Arc::new(crate::operators::bits::ToBitsKernel { from: sql_type }),

@@ -58,9 +58,9 @@ impl ExprBuilder<'_> {
         if !(least..=most).contains(&args.len()) {
             return Err(SqlError::new(ErrorCode::WrongParamCountToNativeFct, &[&function.name()]));
         }
-        // HEX has the bytes of a HEX or UUID, every other function its text.
+        // HEX has the bytes of a HEX or UUID, TYPEOF its type, every other function its text.
         let args = match function.name() {
-            "HEX" => args,
+            "HEX" | "TYPEOF" => args,
             _ => args.into_iter().map(|arg| self.spelled_out(arg)).collect::<SqlResult<_>>()?,
         };
         let in_place =

@@ -136,6 +136,15 @@ impl CastTarget {
 }
 
 impl ExprBuilder<'_> {
+    /// A parameter in the place of a vector. Clients send bytes as text, too, and bytes that happen to be text came as such.
+    pub fn vector_parameter(&self, parameter: BoundExpr) -> BuildResult {
+        let sql_type = parameter.sql_type();
+        match sql_type.is_string() && !sql_type.is_binary_string() {
+            true => self.cast(parameter, &CastTarget::Binary { length: None }),
+            false => Ok(parameter),
+        }
+    }
+
     /// `CAST(operand AS target)`, `CONVERT(operand, target)`; `CONVERT(operand USING charset)` is a CAST to CHAR.
     pub fn cast(&self, operand: BoundExpr, target: &CastTarget) -> BuildResult {
         if !matches!(target, CastTarget::Binary { .. }) {
@@ -182,17 +191,13 @@ impl ExprBuilder<'_> {
         };
         nullable |= sql_type.digit_bytes().is_some();
         nullable |= sql_type.is_temporal() && !from.sql_type.is_temporal();
-        let coercibility = match sql_type.collation() {
-            Some(_) => Coercibility::Implicit,
-            None => Coercibility::Numeric,
-        };
         let name = format!("CAST AS {}", crate::arrow_map::encode_type(&sql_type));
         let from = match target {
             CastTarget::Json => type_in_document(&operand),
             _ => from.sql_type,
         };
         let kernel = CastKernel { from, column: name_of(&operand), target: target.conversion(), to: sql_type.clone() };
-        Ok(self.immutable(&name, Arc::new(kernel), vec![operand], ExprType { sql_type, nullable, coercibility }))
+        Ok(self.immutable(&name, Arc::new(kernel), vec![operand], ExprType::of_column(sql_type, nullable)))
     }
 
     /// The expression as a value of another type, with nothing to do if the physical type is that already.
@@ -297,10 +302,7 @@ impl ExprBuilder<'_> {
             return literal;
         }
         match exactly(value, &ty.sql_type, &target) {
-            Some(value) => BoundExpr::Literal(
-                value,
-                ExprType { sql_type: target, nullable: false, coercibility: Coercibility::Numeric },
-            ),
+            Some(value) => BoundExpr::Literal(value, ExprType::numeric(target, false)),
             None => literal,
         }
     }
@@ -311,7 +313,7 @@ impl ExprBuilder<'_> {
         if physical_class(&from) == physical_class(target) {
             return Ok(Some(expr.clone()));
         }
-        let ty = ExprType { sql_type: target.clone(), nullable: true, coercibility: Coercibility::Numeric };
+        let ty = ExprType::numeric(target.clone(), true);
         if let Some(value) = expr.as_literal() {
             let warnings = self.context.diagnostics.count();
             let converted = convert_value(value, &from, target, self.context);

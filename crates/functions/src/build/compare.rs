@@ -7,7 +7,7 @@ use crate::operators::json_compare::JsonCompareKernel;
 use crate::typing::collation::{StringOperand, aggregate_collations};
 use crate::typing::numeric::{NumericKind, decimal_digits, decimal_of_digits, numeric_kind};
 use crate::typing::{display_length, string_of_length};
-use squall_registry::{Coercibility, ExprType};
+use squall_registry::ExprType;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
@@ -243,7 +243,7 @@ impl ExprBuilder<'_> {
 
     /// An operand of a comparison as a HEX or UUID; NULL, with a warning, if it is none.
     fn to_digits(&self, expr: BoundExpr, target: &SqlType) -> BuildResult {
-        let ty = ExprType { sql_type: target.clone(), nullable: true, coercibility: Coercibility::Numeric };
+        let ty = ExprType::numeric(target.clone(), true);
         self.convert(expr, &ty)
     }
 
@@ -297,7 +297,7 @@ impl ExprBuilder<'_> {
         if physical_class(&expr.sql_type()) == physical_class(target) {
             return Ok(expr);
         }
-        let ty = ExprType { sql_type: target.clone(), nullable: expr.nullable(), coercibility: Coercibility::Numeric };
+        let ty = ExprType::numeric(target.clone(), expr.nullable());
         self.convert(expr, &ty)
     }
 }

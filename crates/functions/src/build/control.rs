@@ -6,7 +6,7 @@ use crate::expr::{BoundExpr, Case, CompareOp, boolean_type, with_operand};
 use crate::operators::control::ExtremeOfRow;
 use crate::operators::like::{LikeKernel, PatternCache};
 use crate::operators::regexp::RegexpKernel;
-use crate::typing::collation::{StringOperand, aggregate_collations, is_case_sensitive};
+use crate::typing::collation::{StringOperand, aggregate_collations};
 use crate::typing::unify_types;
 use squall_registry::ExprType;
 use squall_types::{CollationId, SqlError, SqlMode, SqlResult, SqlType, Value};
@@ -146,7 +146,7 @@ impl ExprBuilder<'_> {
         refuse_vectors("regexp", [&text, &pattern])?;
         let collation = self.string_collation(&[&text, &pattern], "regexp")?;
         let nullable = text.nullable() || pattern.nullable();
-        let case_sensitive = is_case_sensitive(collation);
+        let case_sensitive = collation.is_case_sensitive();
         let characters = if collation == CollationId::BINARY { CollationId::UTF8MB4_BIN } else { collation };
         let args = vec![self.to_text(text, characters)?, self.to_text(pattern, characters)?];
         let kernel = RegexpKernel { case_sensitive, negated };

@@ -5,7 +5,7 @@
 
 use super::ExprBuilder;
 use crate::expr::{BoundExpr, CompareOp};
-use squall_registry::{Coercibility, ExprType};
+use squall_registry::ExprType;
 use squall_types::hex::{parse_hex, uuid_digits, write_hex};
 use squall_types::{SqlError, SqlResult, SqlType, Value};
 
@@ -135,7 +135,7 @@ impl ExprBuilder<'_> {
 }
 
 fn digits_literal(value: Vec<u8>, ty: &SqlType) -> BoundExpr {
-    let ty = ExprType { sql_type: ty.clone(), nullable: false, coercibility: Coercibility::Numeric };
+    let ty = ExprType::numeric(ty.clone(), false);
     BoundExpr::Literal(Value::Bytes(value), ty)
 }
 

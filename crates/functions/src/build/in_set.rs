@@ -2,10 +2,11 @@
 
 use super::compare::{PhysicalClass, physical_class};
 use super::{BuildResult, ExprBuilder};
-use crate::expr::{BoundExpr, boolean_type};
+use crate::expr::{BoundExpr, EmptyRow, boolean_type};
 use crate::operators::in_set::{InSetKernel, ValueSet};
 use squall_registry::Volatility;
 use squall_types::{CollationId, SqlError, SqlResult, SqlType, Value};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// In how many ways, at most, an operand may be compared with the constants of one list.
@@ -65,7 +66,11 @@ impl ExprBuilder<'_> {
             let compared = self.in_item(&operand, constant.clone())?;
             let BoundExpr::Compare { left, right, collation, .. } = compared else { return Err(not_constant()) };
             let right = self.fold(*right);
-            let Some(converted) = right.as_literal() else { return Err(not_constant()) };
+            // One that warns is none that is folded: the list does so once.
+            let converted = match right.as_literal() {
+                Some(converted) => Cow::Borrowed(converted),
+                None => Cow::Owned(right.eval(&EmptyRow, self.context)?),
+            };
             let class = physical_class(&right.sql_type());
             let at = ways.iter().position(|(sql_type, way)| {
                 physical_class(sql_type) == class && way.collation == collation && way.left == *left
@@ -78,7 +83,7 @@ impl ExprBuilder<'_> {
                     ways.len() - 1
                 }
             };
-            ways[at].1.set.add(converted)?;
+            ways[at].1.set.add(&converted)?;
             if right == constant {
                 plain = Some((sql_type, at));
             }

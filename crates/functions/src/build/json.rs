@@ -39,11 +39,7 @@ impl ExprBuilder<'_> {
         };
         let on_empty = self.returned(on_empty, &returning)?;
         let on_error = self.returned(on_error, &returning)?;
-        let coercibility = match returning.collation() {
-            Some(_) => Coercibility::Implicit,
-            None => Coercibility::Numeric,
-        };
-        let ty = ExprType { sql_type: returning.clone(), nullable: true, coercibility };
+        let ty = ExprType::of_column(returning.clone(), true);
         let kernel = JsonValueKernel { from, path, returning, on_empty, on_error };
         let name = format!("JSON_VALUE {} {}", kernel.path, crate::arrow_map::encode_type(&kernel.returning));
         Ok(self.immutable(&name, Arc::new(kernel), vec![document], ty))
@@ -73,7 +69,7 @@ impl ExprBuilder<'_> {
             mode.search(parser, text)?;
         }
         columns.push(against);
-        let ty = ExprType { sql_type: SqlType::DOUBLE, nullable: false, coercibility: Coercibility::Numeric };
+        let ty = ExprType::numeric(SqlType::DOUBLE, false);
         let kernel = MatchKernel::new(key, parser, mode);
         Ok(BoundExpr::call(Call::new("MATCH", Arc::new(kernel), columns, ty, Volatility::Immutable)))
     }

@@ -28,7 +28,7 @@ impl ExprBuilder<'_> {
 
 /// The type of a literal.
 pub fn literal_type(value: &Value, collation: CollationId) -> ExprType {
-    let numeric = |sql_type| ExprType { sql_type, nullable: false, coercibility: Coercibility::Numeric };
+    let numeric = |sql_type| ExprType::numeric(sql_type, false);
     let string = |sql_type| ExprType { sql_type, nullable: false, coercibility: Coercibility::Literal };
     match value {
         Value::Null => ExprType { sql_type: SqlType::Null, nullable: true, coercibility: Coercibility::Ignorable },

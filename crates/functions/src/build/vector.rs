@@ -1,6 +1,6 @@
 //! Operations that refuse vectors, because vectors are neither numbers nor texts.
 
-use super::{BuildResult, CastTarget, ExprBuilder};
+use super::ExprBuilder;
 use crate::expr::{BoundExpr, CompareOp};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType};
 
@@ -19,10 +19,12 @@ const TAKING_VECTORS: &[&str] = &[
     "LENGTH",
     "MD5",
     "NAME_CONST",
+    "RESULT_TYPE",
     "SHA",
     "SHA1",
     "SHA2",
     "TO_BASE64",
+    "TYPEOF",
     "VECTOR_DIM",
 ];
 
@@ -33,15 +35,6 @@ const OF_NUMBERS: &[&str] = &[
 ];
 
 impl ExprBuilder<'_> {
-    /// A parameter in the place of a vector. Clients send bytes as text, too, and bytes that happen to be text came as such.
-    pub fn vector_parameter(&self, parameter: BoundExpr) -> BuildResult {
-        let sql_type = parameter.sql_type();
-        match sql_type.is_string() && !sql_type.is_binary_string() {
-            true => self.cast(parameter, &CastTarget::Binary { length: None }),
-            false => Ok(parameter),
-        }
-    }
-
     /// Whether a function takes vectors in the place of an argument.
     pub fn takes_vector(function: &str, argument: usize) -> bool {
         match function {

@@ -3,7 +3,7 @@
 use super::{BoundExpr, Call};
 use squall_types::{SqlType, Value};
 
-/// Work on strings of up to so many bytes is no work to speak of.
+/// Work on strings of up to this many bytes is no work to speak of.
 const BYTES_MAX: usize = 64 << 10;
 
 impl BoundExpr {

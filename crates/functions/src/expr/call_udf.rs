@@ -2,7 +2,7 @@
 
 use super::{BoundExpr, Call, ExecutionSlot, LongLiteralUdf, datafusion_error};
 use crate::arrow_map::{
-    ValueArrayBuilder, array_of_value, charged, expr_type_of, field_ref, scalar_to_value, value_at, value_to_scalar,
+    ValueArrayBuilder, array_of_value, charged, field_ref, scalar_to_value, value_at, value_to_scalar,
 };
 use arrow::array::{Array, ArrayRef, BinaryViewBuilder};
 use arrow::datatypes::{DataType, FieldRef};
@@ -153,7 +153,7 @@ impl CallUdf {
         }
         let run = || self.run_row_wise(args, row_count, &context);
         // A thread is given away once for all rows.
-        let array = if self.call.kernel.waits() { off_pool(run) } else { run() };
+        let array = if self.call.kernel.waits() { off_pool(run)? } else { run() };
         array.map(ColumnarValue::Array)
     }
 
@@ -289,12 +289,34 @@ pub struct ParameterUdf {
 }
 
 impl ParameterUdf {
-    /// The parameter with this number, from 0.
-    pub fn new(index: u32, field: FieldRef, slot: Arc<ExecutionSlot>) -> Self {
-        let sql_type = expr_type_of(&field).sql_type;
-        // Volatile, so that the value of one run is not folded into the plan of all.
-        let signature = Signature::new(TypeSignature::Nullary, DataFusionVolatility::Volatile);
-        Self { index, name: format!("${}", u64::from(index) + 1), field, sql_type, slot, signature }
+    /// The parameter with this number, from 0, and its type.
+    pub fn new(index: u32, ty: &ExprType, slot: Arc<ExecutionSlot>) -> Self {
+        let name = format!("${}", u64::from(index) + 1);
+        // The same for all rows of a run, so conditions with it may be moved. What would fold it finds no value while a plan is made.
+        let signature = Signature::new(TypeSignature::Nullary, DataFusionVolatility::Stable);
+        Self { index, field: field_ref(&name, ty), name, sql_type: ty.sql_type.clone(), slot, signature }
+    }
+
+    /// The parameter that a function reads, if it is such a reader.
+    pub fn of(udf: &ScalarUDF) -> Option<&ParameterUdf> {
+        (udf.inner().as_ref() as &dyn Any).downcast_ref()
+    }
+
+    /// Its number, from 0.
+    pub fn index(&self) -> u32 {
+        self.index
+    }
+
+    /// The value that it has now, also while a plan is made. The plan must not keep it.
+    ///
+    /// # Errors
+    /// When the statement has no such parameter: a defect.
+    pub fn value(&self) -> Result<ScalarValue> {
+        let parameters = self.slot.parameters();
+        let Some(value) = parameters.get(self.index as usize) else {
+            return datafusion::common::exec_err!("parameter {} was not given", self.name);
+        };
+        value_to_scalar(value, &self.sql_type).map_err(datafusion_error)
     }
 }
 
@@ -316,11 +338,11 @@ impl ScalarUDFImpl for ParameterUdf {
     }
 
     fn invoke_with_args(&self, _args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let parameters = self.slot.parameters();
-        let Some(value) = parameters.get(self.index as usize) else {
-            return datafusion::common::exec_err!("parameter {} was not given", self.name);
-        };
-        Ok(ColumnarValue::Scalar(value_to_scalar(value, &self.sql_type).map_err(datafusion_error)?))
+        // DataFusion's list expression, for one, evaluates its items when it is made, and keeps their values if there are any.
+        if self.slot.is_planning() {
+            return datafusion::common::exec_err!("parameter {} has no value before the plan runs", self.name);
+        }
+        Ok(ColumnarValue::Scalar(self.value()?))
     }
 }
 

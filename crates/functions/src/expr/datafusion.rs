@@ -7,11 +7,10 @@ use super::call_udf::{CallUdf, ParameterUdf};
 use super::long_literal::LongLiteralUdf;
 use super::text_compare::TextCompareUdf;
 use super::{BoundExpr, CompareOp, ExecutionSlot, datafusion_error};
-use crate::arrow_map::{arrow_type, field_ref, value_to_scalar};
+use crate::arrow_map::{arrow_type, value_to_scalar};
 use arrow::datatypes::DataType;
-use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, Result, ScalarValue};
-use datafusion::logical_expr::expr::{Case, InList, Placeholder, ScalarFunction};
+use datafusion::logical_expr::expr::{Case, InList, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Cast, Expr, Operator, ScalarUDF};
 use squall_registry::Volatility;
 use squall_types::{CollationId, SqlType, Value};
@@ -59,8 +58,8 @@ impl BoundExpr {
             },
             BoundExpr::Column(column) => Expr::Column(Column::new(column.relation.clone(), column.name.to_string())),
             BoundExpr::Parameter { index, ty, .. } => {
-                let id = format!("${}", u64::from(*index) + 1);
-                Expr::Placeholder(Placeholder::new_with_field(id.clone(), Some(field_ref(&id, ty))))
+                let udf = ScalarUDF::new_from_impl(ParameterUdf::new(*index, ty, slot.clone()));
+                Expr::ScalarFunction(ScalarFunction::new_udf(Arc::new(udf), Vec::new()))
             }
             BoundExpr::Call(call) => {
                 let args = call.args.iter().map(|arg| arg.part_value(slot)).collect::<Result<Vec<_>>>()?;
@@ -245,18 +244,4 @@ fn balanced(list: &[BoundExpr], op: Operator, slot: &Arc<ExecutionSlot>) -> Resu
 
 fn binary(left: Expr, op: Operator, right: Expr) -> Expr {
     Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)))
-}
-
-/// Puts readers of the slot's parameters in place of placeholders: done once, on the optimised plan's expressions,
-/// because DataFusion has no placeholders in physical plans and would fold anything else.
-pub fn bind_parameters(expr: Expr, slot: &Arc<ExecutionSlot>) -> Result<Transformed<Expr>> {
-    expr.transform_up(|expr| {
-        let Expr::Placeholder(placeholder) = &expr else { return Ok(Transformed::no(expr)) };
-        let index = placeholder.id.strip_prefix('$').and_then(|digits| digits.parse::<u32>().ok());
-        let (Some(index), Some(field)) = (index.and_then(|index| index.checked_sub(1)), &placeholder.field) else {
-            return datafusion::common::plan_err!("a placeholder of another kind: {}", placeholder.id);
-        };
-        let udf = ScalarUDF::new_from_impl(ParameterUdf::new(index, field.clone(), slot.clone()));
-        Ok(Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(Arc::new(udf), vec![]))))
-    })
 }

@@ -27,7 +27,7 @@ const BYTES_MAX: usize = 4 << 10;
 /// Literals of more bytes are in memory once while their statement runs.
 const HUGE_BYTES: usize = 1 << 20;
 
-/// So many bytes of it are shown.
+/// This many bytes of it are shown.
 const SHOWN_BYTES: usize = 32;
 
 /// A call that gives a long literal.

@@ -25,7 +25,6 @@ pub(crate) use brief::{is_brief, is_long};
 pub use call_udf::{CallUdf, ParameterUdf};
 pub use compound::{Depth, with_value_of};
 pub(crate) use compound::{is_quotient, with_operand, with_operands};
-pub use datafusion::bind_parameters;
 pub use eval::{EmptyRow, ParameterisedRow, RowSource, truth_of};
 pub use long_literal::LongLiteralUdf;
 pub use slot::ExecutionSlot;
@@ -39,7 +38,7 @@ use squall_types::{CollationId, SqlType, Value};
 use std::any::Any;
 use std::sync::Arc;
 
-/// An expression with every name and type settled.
+/// An expression whose names and types are known.
 #[derive(Clone, Debug)]
 pub enum BoundExpr {
     /// A constant.
@@ -190,7 +189,7 @@ pub struct Case {
 
 /// The type of a condition's value: 0, 1 or NULL.
 pub fn boolean_type(nullable: bool) -> ExprType {
-    ExprType { sql_type: SqlType::BOOL, nullable, coercibility: Coercibility::Numeric }
+    ExprType::numeric(SqlType::BOOL, nullable)
 }
 
 impl BoundExpr {

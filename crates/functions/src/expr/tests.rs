@@ -6,8 +6,8 @@ use crate::test_context::context;
 use ::datafusion::common::DFSchema;
 use ::datafusion::execution::context::SessionContext;
 use ::datafusion::logical_expr::ColumnarValue;
-use arrow::array::{ArrayRef, RecordBatch};
-use arrow::datatypes::Schema;
+use arrow::array::{ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch};
+use arrow::datatypes::{DataType, Field, Schema};
 use squall_registry::Registry;
 use squall_types::{CollationId, SqlError, SqlResult};
 
@@ -147,9 +147,9 @@ fn conditions_convert_only_where_they_must() {
 #[test]
 fn parameters_are_read_when_the_plan_runs() {
     let slot = ExecutionSlot::new(Arc::new(context()));
-    let ty = ExprType { sql_type: SqlType::BIGINT, nullable: true, coercibility: Coercibility::Numeric };
+    let ty = ExprType::numeric(SqlType::BIGINT, true);
     let parameter = BoundExpr::Parameter { index: 0, ty, non_negative: false };
-    let expr = bind_parameters(parameter.to_datafusion(&slot).unwrap(), &slot).unwrap().data;
+    let expr = parameter.to_datafusion(&slot).unwrap();
     let session = SessionContext::new();
     let physical = session.create_physical_expr(expr, &DFSchema::empty()).unwrap();
     let batch = RecordBatch::new_empty(Arc::new(Schema::empty()));
@@ -157,6 +157,40 @@ fn parameters_are_read_when_the_plan_runs() {
         slot.put(Arc::new(context()), Arc::new(vec![Value::Int(value)]));
         let ColumnarValue::Scalar(scalar) = physical.evaluate(&batch).unwrap() else { panic!("a scalar") };
         assert_eq!(crate::arrow_map::scalar_to_value(&scalar, &SqlType::BIGINT), Ok(Value::Int(value)));
+    }
+}
+
+#[test]
+fn nothing_is_folded_while_a_plan_is_made() {
+    let slot = ExecutionSlot::new(Arc::new(context()));
+    let ty = ExprType::numeric(SqlType::BIGINT, false);
+    let item = |index| BoundExpr::Parameter { index, ty: ty.clone(), non_negative: false };
+    let a = column(0, "a", SqlType::BIGINT);
+    let list = |negated| BoundExpr::InList {
+        operand: Box::new(a.clone()),
+        list: vec![item(0), item(1)],
+        negated,
+        collation: None,
+    };
+    let field = Field::new("a", DataType::Int64, true);
+    let batch = RecordBatch::try_new(
+        Arc::new(Schema::new(vec![field.clone()])),
+        vec![Arc::new(Int64Array::from(vec![Some(1), Some(2), Some(3), None]))],
+    )
+    .unwrap();
+    let schema = DFSchema::try_from(Schema::new(vec![field])).unwrap();
+    let values = |first, second| Arc::new(vec![Value::Int(first), Value::Int(second)]);
+    for negated in [false, true] {
+        slot.plan(Arc::new(context()), values(1, 2));
+        let condition = list(negated).to_predicate(&slot).unwrap();
+        let physical = SessionContext::new().create_physical_expr(condition, &schema).unwrap();
+        assert!(physical.evaluate(&batch).is_err(), "the plan does not run yet");
+        for (first, second, found) in [(1, 2, [true, true, false]), (3, 3, [false, false, true])] {
+            slot.put(Arc::new(context()), values(first, second));
+            let result = physical.evaluate(&batch).unwrap().into_array(4).unwrap();
+            let expected = found.iter().map(|found| Some(*found != negated)).chain([None]);
+            assert_eq!(*result.as_boolean(), expected.collect::<BooleanArray>(), "{first}, {second}");
+        }
     }
 }
 

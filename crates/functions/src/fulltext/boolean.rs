@@ -1,7 +1,7 @@
 //! The grammar of boolean searches: InnoDB's for words, and a more lenient one for lines of documents.
 
 use super::Parser;
-use super::search::{Clause, Operator, What, phrase, pieces_of};
+use super::clause::{Clause, Operator, What, phrase, pieces_of};
 use squall_types::{ErrorCode, SqlError, SqlResult, ngrams, words};
 
 /// Groups inside of groups that InnoDB takes.

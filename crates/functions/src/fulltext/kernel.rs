@@ -1,8 +1,9 @@
 //! The function behind MATCH … AGAINST.
 
+use super::clause::word_range;
 use super::relevance::Weights;
-use super::search::{Search, word_range};
-use super::{Parser, search};
+use super::search::Search;
+use super::{Parser, clause};
 use parking_lot::Mutex;
 use squall_accounting::GrowingCharge;
 use squall_registry::{KernelMemory, ScalarKernel};
@@ -144,11 +145,11 @@ impl MatchKernel {
         let mut ranges = Vec::new();
         for clause in &first.clauses {
             let own = match &clause.what {
-                search::What::Word(word) => std::slice::from_ref(word),
-                search::What::Phrase(words) => words.as_slice(),
+                clause::What::Word(word) => std::slice::from_ref(word),
+                clause::What::Phrase(words) => words.as_slice(),
                 _ => &[],
             };
-            for word in own.iter().filter(|word| search::is_filed(word, self.parser)) {
+            for word in own.iter().filter(|word| clause::is_filed(word, self.parser)) {
                 add(word)?;
                 ranges.push(word_range(word, collation));
             }

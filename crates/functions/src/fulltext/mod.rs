@@ -1,11 +1,12 @@
 //! MATCH … AGAINST: the search, the test of a row, and its relevance.
 //!
-//! Reading order: [`search`] (a search, and the entries of an index that lead to its rows), `boolean` (the grammar of boolean
+//! Reading order: [`clause`] (the parts of a search), [`search`] (a search, and the entries of an index that lead to its rows), `boolean` (the grammar of boolean
 //! searches), `tokens` (the searched words in a row), [`relevance`] (InnoDB's ranking), [`kernel`] (the function).
 //!
 //! The rows that an index finds are checked here too, so the index may give too many.
 
 mod boolean;
+pub mod clause;
 pub mod kernel;
 pub mod relevance;
 pub mod search;

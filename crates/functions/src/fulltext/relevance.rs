@@ -5,7 +5,8 @@
 //! ln(TF)`.
 
 use super::Parser;
-use super::search::{Clause, Operator, Search, What, is_filed, prefix_range, token, word_range};
+use super::clause::{Clause, Operator, What, is_filed, prefix_range, token, word_range};
+use super::search::Search;
 use super::tokens::Tokens;
 use squall_statement_context::{FulltextKey, FulltextReader};
 use squall_types::{SqlError, SqlResult};
@@ -52,7 +53,7 @@ impl Weights {
     }
 }
 
-/// The IDF of a word that has so many entries.
+/// The IDF of a word that has this many entries.
 fn idf(rows: u64, count: u64) -> f64 {
     match count {
         0 => 0.0,

@@ -1,7 +1,7 @@
 //! Finds the searched words in a row's texts.
 
 use super::Parser;
-use super::search::{Clause, What, is_filed, prefix_range, token};
+use super::clause::{Clause, What, is_filed, prefix_range, token};
 use rustc_hash::FxHashSet;
 use squall_types::collation::{AsciiSearch, sort_key};
 use squall_types::json::JsonError;
@@ -27,7 +27,7 @@ pub(super) struct Wanted {
     searches: Option<Vec<AsciiSearch>>,
 }
 
-/// A text is looked through once for each of so many words, and of more once for all of its own.
+/// A text is looked through once for each of this many words, and of more once for all of its own.
 const SEARCHES_MAX: usize = 4;
 
 impl Wanted {
@@ -228,7 +228,7 @@ impl<'s> Tokens<'s> {
         }
     }
 
-    /// Whether all of these words stand within so many, in any order.
+    /// Whether all of these words stand within this many, in any order.
     fn are_near(&self, words: &[String], within: usize) -> bool {
         let wanted: HashSet<Vec<u8>> = words.iter().map(|word| token(word, self.parser)).collect();
         let row: Vec<&Vec<u8>> = self.ordered.iter().filter(|word| !word.is_empty()).collect();

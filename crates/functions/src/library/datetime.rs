@@ -3,7 +3,7 @@
 use super::support::{Args, Binding, Def, result};
 use crate::operators::coerce;
 use crate::wrong_value::report;
-use squall_registry::{Coercibility, ExprType};
+use squall_registry::ExprType;
 use squall_types::clock::now_micros;
 use squall_types::temporal::calendar::{months_to_period, period_to_months};
 use squall_types::temporal::{Interval, IntervalUnit, TimeZone, str_to_date};
@@ -53,7 +53,7 @@ pub const FUNCTIONS: &[Def] = &[
 ];
 
 fn temporal(sql_type: SqlType) -> SqlResult<ExprType> {
-    Ok(ExprType { sql_type, nullable: true, coercibility: Coercibility::Numeric })
+    Ok(ExprType::numeric(sql_type, true))
 }
 
 /// The fractional digits that a literal argument asks for; error 1426 for more than six.
@@ -147,7 +147,7 @@ fn sysdate(args: &Args<'_>) -> SqlResult<Value> {
 fn unix_timestamp_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
     let fsp = if binding.arguments.is_empty() { 0 } else { argument_fsp(binding, 0) };
     let sql_type = if fsp == 0 { SqlType::BIGINT } else { SqlType::decimal(11 + fsp, fsp) };
-    Ok(ExprType { sql_type, nullable: binding.any_nullable(), coercibility: Coercibility::Numeric })
+    Ok(ExprType::numeric(sql_type, binding.any_nullable()))
 }
 
 fn unix_timestamp(args: &Args<'_>) -> SqlResult<Value> {
@@ -285,7 +285,7 @@ fn is_time(value: &Value, text: &str) -> bool {
     match value {
         Value::Time(_) => true,
         Value::Date(_) | Value::DateTime(_) => false,
-        // A date has two dashes between its numbers, or is one number of so many digits.
+        // A date has two dashes between its numbers, or is one number of this many digits.
         _ => {
             let text = text.trim().trim_start_matches('-');
             let digits = text.bytes().take_while(u8::is_ascii_digit).count();

@@ -2,7 +2,7 @@
 
 use super::support::{Args, Binding, Def, result};
 use crate::expr::boolean_type;
-use squall_registry::{Coercibility, ExprType};
+use squall_registry::ExprType;
 use squall_statement_context::off_pool;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::atomic::Ordering;
@@ -41,7 +41,7 @@ pub const FUNCTIONS: &[Def] = &[
 
 fn unsigned(binding: &Binding<'_>) -> SqlResult<ExprType> {
     let nullable = binding.any_nullable();
-    Ok(ExprType { sql_type: SqlType::BIGINT_UNSIGNED, nullable, coercibility: Coercibility::Numeric })
+    Ok(ExprType::numeric(SqlType::BIGINT_UNSIGNED, nullable))
 }
 
 fn same_as_second(binding: &Binding<'_>) -> SqlResult<ExprType> {
@@ -54,7 +54,7 @@ fn same_as_second(binding: &Binding<'_>) -> SqlResult<ExprType> {
 /// The roles that are active, quoted, or `NONE`.
 fn current_role(args: &Args<'_>) -> Value {
     let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
-    let roles = args.context.active_roles.iter();
+    let roles = args.context.active_grants.roles.iter();
     let names: Vec<String> = roles.map(|role| format!("{}@{}", quoted(&role.user), quoted(&role.host))).collect();
     Value::String(if names.is_empty() { "NONE".to_string() } else { names.join(",") })
 }
@@ -104,5 +104,5 @@ fn sleep(args: &Args<'_>) -> SqlResult<Value> {
             }
             std::thread::sleep(left.min(STEP));
         }
-    })
+    })?
 }

@@ -4,6 +4,7 @@
 //! row's arguments. [`support`] turns the lists into registered functions.
 
 mod aes;
+mod barrier;
 mod compression;
 mod datetime;
 mod datetime_parts;
@@ -26,17 +27,19 @@ mod string;
 mod string_search;
 pub mod support;
 mod user_lock;
+pub mod utility;
 mod uuid;
 mod vector;
 mod xml;
 
-use squall_registry::Registry;
+use squall_registry::{ENDLESS_TABLE, Registry};
 use std::sync::Arc;
 
 /// Declares every function of the library.
 pub fn register(registry: &mut Registry) {
     for family in [
         aes::FUNCTIONS,
+        barrier::FUNCTIONS,
         compression::FUNCTIONS,
         string::FUNCTIONS,
         string_search::FUNCTIONS,
@@ -56,6 +59,7 @@ pub fn register(registry: &mut Registry) {
         network::FUNCTIONS,
         pattern::FUNCTIONS,
         user_lock::FUNCTIONS,
+        utility::FUNCTIONS,
         uuid::FUNCTIONS,
         vector::FUNCTIONS,
         xml::FUNCTIONS,
@@ -65,6 +69,15 @@ pub fn register(registry: &mut Registry) {
     for family in spatial::FAMILIES {
         support::register(registry, family);
     }
+    registry.register_errors(&[
+        ("ER_ASSERTION_FAILED", utility::ASSERTION_FAILED),
+        ("ER_KILLS_ITSELF", utility::KILLS_ITSELF),
+        ("ER_OWN_LOCK", user_lock::OWN_LOCK),
+        ("ER_UNKNOWN_BARRIER", barrier::UNKNOWN_BARRIER),
+        ("ER_OWN_BARRIER", barrier::OWN_BARRIER),
+        ("ER_TOO_MANY_BARRIERS", barrier::TOO_MANY_BARRIERS),
+        ("ER_ENDLESS_TABLE", ENDLESS_TABLE),
+    ]);
     registry.register_scalar(Arc::new(random::Rand));
     registry.register_scalar(Arc::new(crate::vector::Distance));
 }

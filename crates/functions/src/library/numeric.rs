@@ -3,7 +3,7 @@
 use super::support::{Args, Binding, Def, MANY, result};
 use crate::typing::numeric::{NumericKind, numeric_kind};
 use crate::wrong_value::{division_by_zero, out_of_range, report};
-use squall_registry::{Coercibility, ExprType};
+use squall_registry::ExprType;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 
 /// The family.
@@ -52,13 +52,13 @@ fn crc32c(begun: u32, bytes: &[u8]) -> u32 {
 
 fn abs_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
     let kind = numeric_kind(binding.arg(0));
-    Ok(ExprType { sql_type: kind.sql_type(), nullable: false, coercibility: Coercibility::Numeric })
+    Ok(ExprType::numeric(kind.sql_type(), false))
 }
 
 /// PI() shows six digits and computes with all.
 fn pi_type(_: &Binding<'_>) -> SqlResult<ExprType> {
     let sql_type = SqlType::Double { unsigned: false, zerofill: false, digits: Some((8, 6)) };
-    Ok(ExprType { sql_type, nullable: false, coercibility: Coercibility::Numeric })
+    Ok(ExprType::numeric(sql_type, false))
 }
 
 fn abs(args: &Args<'_>) -> SqlResult<Value> {

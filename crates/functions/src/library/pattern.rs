@@ -2,9 +2,8 @@
 
 use super::support::{Args, Def, result};
 use crate::operators::regexp::compile_once;
-use crate::typing::collation::is_case_sensitive;
 use regex::Regex;
-use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 
 /// The family.
@@ -19,11 +18,7 @@ pub const FUNCTIONS: &[Def] = &[
 
 /// The expression of argument 1 with the match type of another argument.
 fn regex(args: &Args<'_>, match_type: usize) -> SqlResult<Arc<Regex>> {
-    let case_sensitive = match args.collation() {
-        CollationId::BINARY => true,
-        collation => is_case_sensitive(collation),
-    };
-    compile_once(&args.text(1), &args.text(match_type), case_sensitive)
+    compile_once(&args.text(1), &args.text(match_type), args.collation().is_case_sensitive())
 }
 
 /// The byte place of a character's position, counted from 1.

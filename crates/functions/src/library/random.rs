@@ -2,15 +2,13 @@
 
 use crate::operators::coerce;
 use parking_lot::Mutex;
-use squall_registry::{
-    Argument, BoundCall, Coercibility, ExprType, KernelMemory, ScalarFunction, ScalarKernel, Volatility,
-};
+use squall_registry::{Argument, BoundCall, ExprType, KernelMemory, ScalarFunction, ScalarKernel, Volatility};
 use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// RAND: a constant seed starts a sequence that goes on from row to row; a seed of the row starts anew in each.
+/// RAND: a constant seed starts a sequence that goes on from row to row; a seed of the row starts again in each.
 #[derive(Debug)]
 pub struct Rand;
 
@@ -53,7 +51,7 @@ impl ScalarFunction for Rand {
     }
 
     fn bind(&self, arguments: &[Argument<'_>], context: &StatementContext) -> SqlResult<BoundCall> {
-        let result = ExprType { sql_type: SqlType::DOUBLE, nullable: false, coercibility: Coercibility::Numeric };
+        let result = ExprType::numeric(SqlType::DOUBLE, false);
         let kernel: Arc<dyn ScalarKernel> = match arguments {
             [] => Arc::new(StatementRandom),
             [seed] => match seed.literal {

@@ -3,7 +3,7 @@
 use super::support::{Args, Binding, Def};
 use crate::typing::numeric::{NumericKind, decimal_of_digits, numeric_kind};
 use crate::wrong_value::out_of_range;
-use squall_registry::{Coercibility, ExprType};
+use squall_registry::ExprType;
 use squall_types::{Decimal, SqlResult, SqlType, Value};
 
 /// The family.
@@ -15,7 +15,7 @@ pub const FUNCTIONS: &[Def] = &[
 ];
 
 fn numeric(sql_type: SqlType) -> ExprType {
-    ExprType { sql_type, nullable: false, coercibility: Coercibility::Numeric }
+    ExprType::numeric(sql_type, false)
 }
 
 /// A decimal keeps as many places as are asked for by a literal, all of them otherwise.
@@ -23,7 +23,7 @@ fn places_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
     let places = if binding.arguments.len() == 1 { Some(0) } else { binding.literal_i64(1) };
     let (precision, scale) = match (numeric_kind(binding.arg(0)), places) {
         (NumericKind::Decimal { precision, scale }, _) => (precision, scale),
-        // A double rounded to so many places shows so many.
+        // A double rounded to this many places shows this many.
         (NumericKind::Double, Some(places)) => {
             let shown = places.clamp(0, i64::from(Decimal::SCALE_MAX)) as u8;
             let digits = Some((17 + shown, shown));

@@ -291,7 +291,7 @@ pub mod result {
     use crate::typing::string_of_length;
 
     fn numeric(sql_type: SqlType, nullable: bool) -> SqlResult<ExprType> {
-        Ok(ExprType { sql_type, nullable, coercibility: Coercibility::Numeric })
+        Ok(ExprType::numeric(sql_type, nullable))
     }
 
     /// BIGINT, NULL only for NULL.
@@ -661,7 +661,7 @@ impl<'a> Args<'a> {
         if self.is_binary() { Value::Bytes(text.into_bytes()) } else { Value::String(text) }
     }
 
-    /// Whether a string of so many bytes may be built; if not there is a warning and the result is NULL.
+    /// Whether a string of this many bytes may be built; if not there is a warning and the result is NULL.
     pub fn fits(&self, length: u64) -> bool {
         if length <= self.context.settings.max_allowed_packet {
             return true;

@@ -2,11 +2,11 @@
 
 use super::support::{Args, Binding, Def, result};
 use squall_registry::{Coercibility, ExprType};
+use squall_types::clock::now_micros;
 use squall_types::hex::{parse_uuid, write_uuid};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
@@ -26,7 +26,7 @@ fn uuid_type(_: &Binding<'_>) -> SqlResult<ExprType> {
 }
 
 fn short_type(_: &Binding<'_>) -> SqlResult<ExprType> {
-    Ok(ExprType { sql_type: SqlType::BIGINT_UNSIGNED, nullable: false, coercibility: Coercibility::Numeric })
+    Ok(ExprType::numeric(SqlType::BIGINT_UNSIGNED, false))
 }
 
 fn binary_type(_: &Binding<'_>) -> SqlResult<ExprType> {
@@ -65,8 +65,7 @@ fn generator() -> &'static Generator {
 /// A version 1 UUID: time stamp, clock sequence and a random node.
 fn next_uuid() -> [u8; 16] {
     let generator = generator();
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let now = u64::try_from(since.as_nanos() / 100).unwrap_or(0) + GREGORIAN_OFFSET;
+    let now = now_micros().unsigned_abs() * 10 + GREGORIAN_OFFSET;
     // Never the same twice, however coarse the clock is.
     let stamp = match generator.last.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(now.max(last + 1)))
     {
@@ -85,7 +84,7 @@ fn next_uuid() -> [u8; 16] {
 fn next_short() -> u64 {
     static COUNTER: OnceLock<AtomicU64> = OnceLock::new();
     let counter = COUNTER.get_or_init(|| {
-        let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let seconds = now_micros().unsigned_abs() / 1_000_000;
         AtomicU64::new(1 << 56 | (seconds & 0xFFFF_FFFF) << 24)
     });
     counter.fetch_add(1, Ordering::Relaxed)

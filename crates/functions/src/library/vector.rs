@@ -24,7 +24,7 @@ pub const FUNCTIONS: &[Def] = &[
         (1, 1),
         |binding| {
             check_vector(binding)?;
-            Ok(ExprType { sql_type: SqlType::BIGINT, nullable: false, coercibility: Coercibility::Numeric })
+            Ok(ExprType::numeric(SqlType::BIGINT, false))
         },
         |args| Ok(Value::Int(vector(args).map(|bytes| dimensions(&bytes).unwrap_or_default())? as i64)),
     ),

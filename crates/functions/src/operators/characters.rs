@@ -8,7 +8,7 @@ use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 /// Bytes that a warning shows.
 const SHOWN_MAX: usize = 3;
 
-/// Puts zero bytes before a value up to a multiple of so many bytes: a character of a set whose characters take two or four.
+/// Puts zero bytes before a value up to a multiple of this many bytes: a character of a set whose characters take two or four.
 #[derive(Debug)]
 pub struct PadBytesKernel {
     /// Bytes.

@@ -109,10 +109,10 @@ fn aggregate(left: StringOperand, right: StringOperand) -> Option<StringOperand>
         _ => {}
     }
     if stronger.collation.charset() == weaker.collation.charset() || (left_unicode && right_unicode) {
-        if is_binary(stronger.collation) {
+        if stronger.collation.is_binary() {
             return Some(stronger);
         }
-        if is_binary(weaker.collation) {
+        if weaker.collation.is_binary() {
             return Some(weaker);
         }
     }
@@ -147,14 +147,4 @@ fn coercibility_name(coercibility: Coercibility) -> &'static str {
         Coercibility::Numeric => "NUMERIC",
         Coercibility::Ignorable => "IGNORABLE",
     }
-}
-
-/// Whether a collation orders by code point (or byte).
-pub fn is_binary(collation: CollationId) -> bool {
-    collation == CollationId::BINARY || collation.name().ends_with("_bin")
-}
-
-/// Whether upper and lower case differ in a collation.
-pub fn is_case_sensitive(collation: CollationId) -> bool {
-    is_binary(collation) || collation.name().ends_with("_cs")
 }

@@ -32,7 +32,7 @@ pub struct TableRows {
 }
 
 impl TableRows {
-    /// So many rows, with their columns.
+    /// This many rows, with their columns.
     pub fn new(rows: usize, columns: Vec<Option<Column>>) -> TableRows {
         TableRows { rows, columns, places: None }
     }

@@ -26,13 +26,24 @@ pub struct JsonForm {
     has_conditions: bool,
     /// Its rows may still come.
     is_in_rows: bool,
+    /// Members behind the results, each with a comma before it.
+    also: Vec<u8>,
 }
 
 impl JsonForm {
     /// With `exact` numbers are never strings.
     pub fn new(exact: bool) -> JsonForm {
         let (types, column, rows, results) = (Vec::new(), 0, 0, 0);
-        JsonForm { exact, types, column, rows, results, is_open: false, has_conditions: false, is_in_rows: false }
+        let (is_open, has_conditions, is_in_rows, also) = (false, false, false, Vec::new());
+        JsonForm { exact, types, column, rows, results, is_open, has_conditions, is_in_rows, also }
+    }
+
+    /// Adds a member behind the results: its name and its JSON.
+    pub fn add(&mut self, name: &str, json: &[u8]) {
+        self.also.push(b',');
+        push_json_string(name, &mut self.also);
+        self.also.push(b':');
+        self.also.extend_from_slice(json);
     }
 
     fn begin_result(&mut self, out: &mut Vec<u8>) {
@@ -122,6 +133,7 @@ impl Form for JsonForm {
             self.close_result(out);
             out.extend_from_slice(if self.results == 0 { b"{\"results\":[]" } else { b"]" });
         }
+        out.extend_from_slice(&self.also);
         let _ = write!(out, ",\"elapsed_ms\":{:.3}}}", elapsed.as_secs_f64() * 1000.0);
         true
     }

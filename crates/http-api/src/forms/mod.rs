@@ -4,6 +4,8 @@ pub mod arrow;
 pub mod csv;
 pub mod json;
 pub mod ndjson;
+pub mod parquet;
+mod row_batch;
 pub mod values;
 
 use crate::answer::{Answer, of_problem};

@@ -1,9 +1,8 @@
 //! One line of JSON for each row of the first result set: an object of its columns.
 
-use super::values::push_json_value;
+use super::values::{members, push_json_value};
 use super::{Cell, Form};
 use crate::problem::Problem;
-use squall_file_formats::text::push_json_string;
 use squall_session::api::ColumnMeta;
 use squall_types::{SqlResult, SqlType};
 use std::time::Duration;
@@ -30,13 +29,7 @@ impl Form for NdjsonForm {
     const MEDIA_TYPE: &'static str = "application/x-ndjson";
 
     fn begin_set(&mut self, columns: &[ColumnMeta], _out: &mut Vec<u8>) -> SqlResult<()> {
-        let column = |(at, column): (usize, &ColumnMeta)| {
-            let mut text = vec![if at == 0 { b'{' } else { b',' }];
-            push_json_string(&column.name, &mut text);
-            text.push(b':');
-            (text, column.sql_type.clone())
-        };
-        self.columns = columns.iter().enumerate().map(column).collect();
+        self.columns = members(columns);
         Ok(())
     }
 

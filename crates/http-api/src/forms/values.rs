@@ -4,6 +4,7 @@ use super::Cell;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use squall_file_formats::text::push_json_string;
+use squall_session::api::ColumnMeta;
 use squall_types::convert::write_text;
 use squall_types::{SqlType, Value};
 use std::borrow::Cow;
@@ -78,7 +79,11 @@ pub fn push_json_value(cell: Cell<'_>, sql_type: &SqlType, exact: bool, out: &mu
 }
 
 /// A number with zeros before it is no JSON.
-fn without_zerofill(sql_type: &SqlType) -> Cow<'_, SqlType> {
+pub fn without_zerofill(sql_type: &SqlType) -> Cow<'_, SqlType> {
+    if matches!(sql_type, SqlType::Int { zerofill: true, .. } | SqlType::Year) {
+        // As which integers are printed alike, but for the zeros.
+        return Cow::Owned(SqlType::BIGINT);
+    }
     let mut sql_type = Cow::Borrowed(sql_type);
     if let SqlType::Decimal { zerofill: true, .. }
     | SqlType::Float { zerofill: true, .. }
@@ -89,6 +94,17 @@ fn without_zerofill(sql_type: &SqlType) -> Cow<'_, SqlType> {
         *zerofill = false;
     }
     sql_type
+}
+
+/// How the members of an object begin that is a row: with what stands before the value, and the value's type.
+pub fn members(columns: &[ColumnMeta]) -> Vec<(Vec<u8>, SqlType)> {
+    let member = |(at, column): (usize, &ColumnMeta)| {
+        let mut text = vec![if at == 0 { b'{' } else { b',' }];
+        push_json_string(&column.name, &mut text);
+        text.push(b':');
+        (text, column.sql_type.clone())
+    };
+    columns.iter().enumerate().map(member).collect()
 }
 
 #[cfg(test)]

@@ -11,17 +11,13 @@ use crate::running::RequestSession;
 use crate::writer::AnswerWriter;
 use bytes::Bytes;
 use hyper::{Method, StatusCode};
+use squall_row_json::filter::quoted;
 use squall_types::{ErrorCode, Value};
 
 /// The name of the key's column.
 const KEY: &str = "_id";
 const NO_KEY: &str = "_id must be specified in URI query string or set --json_server.allow_drop_table =true";
 const NO_TABLE: &str = "table must be specified in URI query string.";
-
-/// A name as SQL has it.
-fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
-}
 
 /// A statement with its values.
 struct Statement {
@@ -61,12 +57,12 @@ impl Place {
 
 /// Answers a request.
 pub(crate) async fn answer(mut exchange: Exchange) {
-    let session = match prepare(&exchange).await {
+    let mut session = match prepare(&exchange).await {
         Ok(session) => session,
         Err(problem) => return exchange.refuse(&problem),
     };
     let body = match exchange.head.method {
-        Method::POST => exchange.read_body(&session).await,
+        Method::POST => exchange.read_body(&mut session).await,
         _ => Ok(Bytes::new()),
     };
     let body = match body {
@@ -100,6 +96,8 @@ pub(crate) async fn answer(mut exchange: Exchange) {
 async fn prepare(exchange: &Exchange) -> Result<RequestSession, Problem> {
     if exchange.head.method == Method::POST {
         check_type(&exchange.head.headers, &["application/json"])?;
+        // Its place comes with the body.
+        return exchange.logged_in().await;
     }
     exchange.session().await
 }
@@ -234,8 +232,8 @@ async fn add_columns(session: &mut RequestSession, place: &Place, keys: &[&str])
 pub(crate) async fn answer_ddl(mut exchange: Exchange, is_drop: bool) {
     let has_legacy_status = exchange.settings.legacy_status;
     let read = async {
-        let session = prepare(&exchange).await?;
-        let body = exchange.read_body(&session).await?;
+        let mut session = prepare(&exchange).await?;
+        let body = exchange.read_body(&mut session).await?;
         Ok::<_, Problem>((session, body))
     };
     let (mut session, body) = match read.await {

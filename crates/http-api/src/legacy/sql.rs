@@ -18,8 +18,8 @@ pub(crate) async fn answer(mut exchange: Exchange) {
 
 async fn prepare(exchange: &mut Exchange) -> Result<(RequestSession, Bytes), Problem> {
     check_type(&exchange.head.headers, &["application/json", "text/plain", "application/sql"])?;
-    let session = exchange.session().await?;
-    let body = exchange.read_body(&session).await?;
+    let mut session = exchange.logged_in().await?;
+    let body = exchange.read_body(&mut session).await?;
     match std::str::from_utf8(&body) {
         Ok(_) => Ok((session, body)),
         Err(_) => Err(Problem::bad_request("the body is no UTF-8")),

@@ -53,7 +53,7 @@ fn serve(certificate: CertificateDer<'static>, key: &KeyPair) -> u16 {
     port
 }
 
-/// A client that trusts one authority and nobody else.
+/// A client that trusts one authority alone.
 fn trusting(authority: &Authority) -> Client {
     let mut roots = RootCertStore::empty();
     roots.add(authority.der().clone()).unwrap();
@@ -98,7 +98,7 @@ fn certificates_are_verified() {
     assert!(message.starts_with("TLS: "), "{message}");
     let message = error(&Client::new(Lists::new(&[&["127.0.0.1"]])), &url(good), &limits(true));
     assert!(message.starts_with("TLS: "), "{message}");
-    // Whoever speaks no TLS gets no request.
+    // A server without TLS gets no request.
     let plain = squall_test_support::web_peer::WebPeer::start();
     assert!(get(&trusting(&ours), &url(plain.port()), &limits(true)).is_err());
     assert_eq!(plain.requests(), 0);

@@ -68,7 +68,7 @@ fn the_address_that_was_checked_is_the_one_that_is_reached() {
     assert_eq!(get(&client, &url, &limits(true)).unwrap().body, b"hello");
     assert_eq!(resolver.1.load(Ordering::SeqCst), 1, "one look-up for a connection");
     let refused = "the destination is refused by http_client_deny";
-    // A redirect is looked up and checked anew.
+    // A redirect is looked up and checked again.
     let url = format!("http://rebind.example:{}/to?http://other.example/", peer.port());
     assert_eq!(error(&client, &url, &limits(true)), refused);
 }
@@ -99,7 +99,7 @@ impl Resolve for Silent {
 }
 
 #[test]
-fn a_name_that_nobody_answers_for_is_given_up() {
+fn a_name_without_an_answer_is_given_up() {
     let client = Client::new(Arc::new(Silent));
     let limits = Limits { timeout: Duration::from_millis(300), ..limits(true) };
     let begun = Instant::now();

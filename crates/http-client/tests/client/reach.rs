@@ -176,7 +176,7 @@ fn addresses_are_refused_in_every_spelling() {
     for url in SCHEMES {
         assert_eq!(error(&client, url, &defaults()), "the scheme is neither http nor https", "{url}");
     }
-    assert_eq!(resolver.1.load(Ordering::SeqCst), 0, "nobody was asked for a name");
+    assert_eq!(resolver.1.load(Ordering::SeqCst), 0, "no name was looked up");
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn names_of_lists_are_names_in_every_spelling() {
     ] {
         assert_eq!(error(&client, &format!("http://{host}/"), &denying), DENIED, "{host}");
     }
-    assert_eq!(resolver.1.load(Ordering::SeqCst), 0, "nobody was asked for a name");
+    assert_eq!(resolver.1.load(Ordering::SeqCst), 0, "no name was looked up");
     // By its address.
     assert_eq!(error(&client, "http://other.example/", &denying), DENIED);
     let allowing = Limits { rules: Arc::new(Rules::new("good.example, *.fine.example:443", "", true)), ..limits(true) };

@@ -18,7 +18,7 @@ const CLASSES: usize = 4 * 34;
 const CHARGE_STEP: usize = 1 << 20;
 /// Address space for each byte that a script may have, since freed blocks are used again for blocks of their class alone.
 const SPACE_FACTOR: usize = 4;
-/// Pages above what a realm begins with are kept, up to so many bytes; more are given back after a call.
+/// Pages above what a realm begins with are kept, up to this many bytes; more are given back after a call.
 const KEPT_BYTES: usize = 1 << 20;
 
 /// What the allocator knows, at the beginning of the memory itself: it is set back with all else.
@@ -154,7 +154,7 @@ impl Arena {
         self.snapshot = used.to_vec();
     }
 
-    /// Sets the limit of what runs next: so many bytes beside what there is.
+    /// Sets the limit of what runs next: this many bytes beside what there is.
     pub fn begin(&mut self, limit: usize) {
         let head = self.head();
         // SAFETY: the head is valid for as long as the arena is, and the engine is not running.
@@ -278,7 +278,7 @@ pub(crate) unsafe extern "C" fn allocate(opaque: *mut c_void, size: size_t) -> *
 /// As [`allocate`].
 pub(crate) unsafe extern "C" fn allocate_zeroed(opaque: *mut c_void, count: size_t, size: size_t) -> *mut c_void {
     let bytes = count.checked_mul(size).unwrap_or(size_t::MAX);
-    // SAFETY: the caller says so, and the block has room for so many bytes.
+    // SAFETY: the caller says so, and the block has room for this many bytes.
     unsafe {
         let block = allocate(opaque, bytes);
         if !block.is_null() {

@@ -3,7 +3,7 @@
  *
  * The engine asks now and then whether it has to stop, but not inside of every loop that is written in C (a search in a
  * long string, a sort without a comparison function). Such a loop is left by a jump from a signal's handler. That is
- * sound since all that the engine changes is in its realm's memory, which is set back after every call: nobody sees
+ * sound since all that the engine changes is in its realm's memory, which is set back after every call: no other call sees
  * what the jump leaves half done.
  */
 #include <errno.h>

@@ -7,6 +7,7 @@
 mod arena;
 mod guard;
 mod host;
+mod host_functions;
 mod host_sql;
 mod realm;
 mod task;

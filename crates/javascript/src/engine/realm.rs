@@ -2,7 +2,8 @@
 
 use super::arena::{self, Arena, Exceeded};
 use super::guard::{guarded, this_thread};
-use super::host::{FUNCTIONS, Host, interrupt as ask, keep_end, stack_address, stack_gauge};
+use super::host::{Host, interrupt as ask, keep_end, stack_address};
+use super::host_functions::{FUNCTIONS, stack_gauge};
 use super::task::{Bytecode, Failure, Input, Leave, Output, ResultForm, Statements, Task};
 use super::values::{PLAIN, input_value};
 use super::watch::{self, Running, Slot};
@@ -28,7 +29,7 @@ const STACK_RESERVE: usize = 512 << 10;
 const STACK_MARGIN: usize = 64 << 10;
 /// Heap that a realm may have until it is kept.
 const PRELUDE_HEAP: usize = 16 << 20;
-/// A collection of garbage before so many bytes are in use is more work than it is worth: the memory is set back anyway.
+/// A collection of garbage before this many bytes are in use is more work than it is worth: the memory is set back anyway.
 const GARBAGE_THRESHOLD: usize = 8 << 20;
 /// Most bytes of what an error tells.
 const MESSAGE_BYTES_MAX: usize = 512;
@@ -266,7 +267,7 @@ impl Realm {
         match bytes {
             None => Err(Stop::Jumped),
             Some(bytes) if bytes.is_null() => Err(Stop::Thrown),
-            // SAFETY: the engine has written so many bytes, which stay until the realm is set back.
+            // SAFETY: the engine has written this many bytes, which stay until the realm is set back.
             Some(bytes) => Ok(Bytecode(unsafe { std::slice::from_raw_parts(bytes, size as usize) }.into())),
         }
     }
@@ -466,7 +467,7 @@ impl Realm {
             Some(_) if length as usize > max => Ok(Output::TooLong),
             Some(bytes) if bytes.is_null() && length > 0 => Err(Stop::Thrown),
             Some(_) if length == 0 => Ok(Output::Bytes(Vec::new())),
-            // SAFETY: the engine says that so many bytes are there.
+            // SAFETY: the engine says that this many bytes are there.
             Some(bytes) => Ok(Output::Bytes(unsafe { std::slice::from_raw_parts(bytes, length as usize) }.to_vec())),
         }
     }
@@ -481,7 +482,7 @@ impl Realm {
             None => Err(Stop::Jumped),
             Some(text) if text.is_null() => Err(Stop::Thrown),
             Some(_) if length as usize > max => Ok(None),
-            // SAFETY: the engine says that so many bytes are there.
+            // SAFETY: the engine says that this many bytes are there.
             Some(text) => Ok(Some(unsafe { std::slice::from_raw_parts(text.cast(), length as usize) })),
         }
     }

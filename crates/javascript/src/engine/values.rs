@@ -20,7 +20,7 @@ pub(super) fn number_value(number: f64) -> js::JSValue {
 /// # Safety
 /// The context is there.
 pub(super) unsafe fn string_value(context: *mut js::JSContext, text: &str) -> js::JSValue {
-    // SAFETY: so many bytes are there.
+    // SAFETY: this many bytes are there.
     unsafe { js::JS_NewStringLen(context, text.as_ptr().cast(), text.len() as js::size_t) }
 }
 

@@ -4,7 +4,7 @@
 //! crash the store has both or neither, so these jobs need no claim and are never repeated.
 
 use crate::system::ending::Ending;
-use crate::system::kind::{JobState, NewJob};
+use crate::system::job::{JobState, NewJob};
 use crate::system::output::EndedOutput;
 use crate::system::queue::Live;
 use crate::system::record::output_row;

@@ -45,7 +45,7 @@ impl EndedJobs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::kind::{JobInfo, JobState};
+    use crate::system::job::{JobInfo, JobState};
 
     #[test]
     fn the_oldest_go_first() {

@@ -1,7 +1,7 @@
 //! The ends of jobs: written by the task that ended the job, published when they are durable.
 
+use crate::system::job::{JobInfo, JobState};
 use crate::system::kept::bytes_of;
-use crate::system::kind::{JobInfo, JobState};
 use crate::system::output::EndedOutput;
 use crate::system::queue::Live;
 use crate::system::record::{JobRecord, OUTPUT_BYTES_IN_ROW, output_row};

@@ -1,6 +1,6 @@
 //! The bytes that the ended durable jobs of a kind use.
 
-use crate::system::kind::JobInfo;
+use crate::system::job::JobInfo;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counts, of one kind.

@@ -1,7 +1,7 @@
 //! Pages of a kind's jobs, in the order of their numbers.
 
 use crate::system::Kind;
-use crate::system::kind::JobInfo;
+use crate::system::job::JobInfo;
 use squall_types::SqlResult;
 use std::iter::FusedIterator;
 use std::ops::RangeInclusive;

@@ -1,7 +1,7 @@
 //! Jobs that have not ended, and the queue of those that wait for a worker.
 
 use crate::claims::Claim;
-use crate::system::kind::{Cancel, JobInfo, JobState, Progress};
+use crate::system::job::{Cancel, JobInfo, JobState, Progress};
 use parking_lot::{Condvar, Mutex};
 use squall_types::SqlError;
 use std::cmp::Reverse;
@@ -28,7 +28,7 @@ pub(crate) struct Live {
     pub priority: i16,
     pub created_micros: i64,
     pub key: Option<String>,
-    /// Its place among the jobs that wait, see [`Turns`].
+    /// Its place among the jobs that wait, see [`StartTags`].
     start_tag: AtomicU64,
     pub progress: Progress,
     pub cancel: Cancel,

@@ -1,6 +1,6 @@
 //! Jobs as rows: `mysql.job`, a row for each, and `mysql.job_output`, a row for each part of an output.
 
-use crate::system::kind::{JobInfo, JobState};
+use crate::system::job::{JobInfo, JobState};
 use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, IndexDef, IndexId, IndexPart, TableDef, TableId};
 use squall_types::{CollationId, IntWidth, SqlError, SqlResult, SqlType, StringKind, TextSize, Value};
 
@@ -259,7 +259,7 @@ mod tests {
             started_micros: Some(2),
             finished_micros: None,
             progress: (0, 0),
-            error: Some(crate::system::kind::restart_error()),
+            error: Some(crate::system::job::restart_error()),
             output_bytes: Some(3),
         };
         let record = JobRecord { info, payload: vec![0, 255], output: Some(vec![1, 0, 2]) };

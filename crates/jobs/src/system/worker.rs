@@ -2,7 +2,8 @@
 
 use crate::claims::{self, Claim};
 use crate::system::ending::Ending;
-use crate::system::kind::{JobState, RunningJob};
+use crate::system::job::JobState;
+use crate::system::kind::{Announcement, RunningJob};
 use crate::system::output::Output;
 use crate::system::queue::{Live, Queue};
 use crate::system::record::job_key;
@@ -61,7 +62,7 @@ fn work(kind: &Arc<KindInner>, place: u16) {
     kind.queue.lock().is_called = false;
     while let Some(job) = next(kind, &bell, brief_micros) {
         let Some(system) = kind.system.upgrade() else { break };
-        let announcement = Arc::new(Announcement::new(kind, &system, &job, place));
+        let announcement = Arc::new(WorkerAnnouncement::new(kind, &system, &job, place));
         last = run(kind, &system, job, &announcement).or(last);
         brief_micros = announcement.brief_micros();
     }
@@ -111,7 +112,7 @@ fn run(
     kind: &Arc<KindInner>,
     system: &Arc<SystemInner>,
     live: Arc<Live>,
-    announcement: &Arc<Announcement>,
+    announcement: &Arc<WorkerAnnouncement>,
 ) -> Option<CommitTicket> {
     let attempt = announcement.claim.attempt;
     let mut output = Output::new(kind, system, live.number);
@@ -175,7 +176,7 @@ fn run(
 }
 
 /// Gets the payload of a job that begins, which says at once that it does unless its kind has it say so itself.
-fn begin(kind: &KindInner, system: &SystemInner, live: &Live, announcement: &Announcement) -> SqlResult<Vec<u8>> {
+fn begin(kind: &KindInner, system: &SystemInner, live: &Live, announcement: &WorkerAnnouncement) -> SqlResult<Vec<u8>> {
     // What an earlier attempt has put out goes when that is said.
     if !kind.spec.announces || announcement.claim.attempt > 1 {
         announcement.make()?;
@@ -187,8 +188,8 @@ fn begin(kind: &KindInner, system: &SystemInner, live: &Live, announcement: &Ann
     }
 }
 
-/// The announcement of a job, before work that may commit before its end, or may take long.
-pub(crate) struct Announcement {
+/// The announcement of a job, by the worker of a place.
+struct WorkerAnnouncement {
     kind: Arc<KindInner>,
     system: Arc<SystemInner>,
     live: Arc<Live>,
@@ -197,9 +198,9 @@ pub(crate) struct Announcement {
     is_made: AtomicBool,
 }
 
-impl Announcement {
+impl WorkerAnnouncement {
     /// Of a job that the worker of a place begins now.
-    fn new(kind: &Arc<KindInner>, system: &Arc<SystemInner>, live: &Arc<Live>, place: u16) -> Announcement {
+    fn new(kind: &Arc<KindInner>, system: &Arc<SystemInner>, live: &Arc<Live>, place: u16) -> WorkerAnnouncement {
         let started_micros = now_micros();
         let attempt = live.change(|status| {
             status.state = JobState::Running;
@@ -209,7 +210,7 @@ impl Announcement {
             status.is_recorded = false;
             status.attempts
         });
-        Announcement {
+        WorkerAnnouncement {
             kind: kind.clone(),
             system: system.clone(),
             live: live.clone(),
@@ -224,10 +225,12 @@ impl Announcement {
         let micros = || u32::try_from(now_micros() - self.claim.started_micros).unwrap_or(0);
         (!self.is_made.load(Ordering::Relaxed)).then(micros)
     }
+}
 
+impl Announcement for WorkerAnnouncement {
     /// Calls a worker if there is work left, and says in the log that the job runs.
-    pub fn make(&self) -> SqlResult<()> {
-        let Announcement { kind, system, live, claim, place, is_made } = self;
+    fn make(&self) -> SqlResult<()> {
+        let WorkerAnnouncement { kind, system, live, claim, place, is_made } = self;
         if is_made.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
@@ -237,7 +240,7 @@ impl Announcement {
         let begun = durable.then(|| queue.begin(*place, live, *claim));
         call_worker(kind, queue);
         if let Some(begun) = begun {
-            claims::write(&system.store, name, *place, &begun)?;
+            claims::write(&*system.records, name, *place, &begun)?;
         }
         live.set_announced();
         if durable && claim.attempt > 1 {

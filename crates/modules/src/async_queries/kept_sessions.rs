@@ -1,6 +1,6 @@
 //! Sessions of ended queries, kept for others of the same origin.
 
-use crate::captured;
+use crate::captured::{self, SessionBytes};
 use parking_lot::Mutex;
 use squall_catalog::AccountKey;
 use squall_session::api::Connection;
@@ -18,7 +18,7 @@ const UNUSED_MAX: Duration = Duration::from_millis(100);
 /// A session, with what it was opened for.
 struct KeptSession {
     /// The bytes of [`captured`].
-    origin: Vec<u8>,
+    origin: (u8, Vec<u8>),
     account: AccountKey,
     last_used: Instant,
     session: Session,
@@ -67,9 +67,9 @@ impl Drop for LentCount {
 
 impl KeptSessions {
     /// A session that was opened for the same, if there is one.
-    pub fn find(self: &Arc<Self>, database: &Database, origin: &[u8]) -> Option<LentSession> {
+    pub fn find(self: &Arc<Self>, database: &Database, origin: SessionBytes<'_>) -> Option<LentSession> {
         let mut places = self.0.lock();
-        let at = places.unused.iter().rposition(|kept| kept.origin == origin)?;
+        let at = places.unused.iter().rposition(|kept| origin.is(&kept.origin))?;
         let kept = places.unused.remove(at);
         places.lent += 1;
         drop(places);
@@ -81,7 +81,7 @@ impl KeptSessions {
     ///
     /// # Errors
     /// When it cannot be opened: the account is gone (1449), or the default database is.
-    pub fn find_or_open(self: &Arc<Self>, database: &Database, origin: &[u8]) -> SqlResult<LentSession> {
+    pub fn find_or_open(self: &Arc<Self>, database: &Database, origin: SessionBytes<'_>) -> SqlResult<LentSession> {
         if let Some(lent) = self.find(database, origin) {
             return Ok(lent);
         }
@@ -93,7 +93,7 @@ impl KeptSessions {
         let mut session = image.open(database, Arc::new(|| {}))?;
         session.set_multi_statements(false);
         self.0.lock().lent += 1;
-        let kept = KeptSession { origin: origin.to_vec(), account, last_used: Instant::now(), session };
+        let kept = KeptSession { origin: origin.to_owned(), account, last_used: Instant::now(), session };
         Ok(LentSession { kept, count: LentCount(self.clone()) })
     }
 

@@ -19,7 +19,7 @@ use squall_jobs::{Kind, KindSpec, OnRestart};
 use squall_registry::Registry;
 use squall_session::{Database, Module, Procedure, WeakDatabase};
 use squall_statement_context::StatementContext;
-use squall_system_variables::definition::unsigned;
+use squall_system_variables::definition::{Unit, unsigned};
 use squall_system_variables::{Scope, ValueTable, VariableDef};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::{Arc, OnceLock};
@@ -43,7 +43,7 @@ const VARIABLES: &[VariableDef] = &[
         0,
         100 * 365 * 24 * 3600,
         "Seconds that queries of async.queue() are kept with their results after they have ended.",
-    ),
+    ).unit(Unit::Seconds),
     unsigned(
         RESULT_BYTES_MAX,
         Scope::Global,
@@ -51,7 +51,7 @@ const VARIABLES: &[VariableDef] = &[
         1 << 10,
         u64::MAX,
         "Bytes of the results of one query of async.queue(); one that gives more fails.",
-    ),
+    ).unit(Unit::Bytes),
     unsigned(
         TOTAL_BYTES_MAX,
         Scope::Global,
@@ -59,7 +59,7 @@ const VARIABLES: &[VariableDef] = &[
         1 << 10,
         u64::MAX,
         "Bytes of all queries of async.queue() that have ended, with their results; when there are more, the oldest go.",
-    ),
+    ).unit(Unit::Bytes),
 ];
 
 /// The module.
@@ -105,6 +105,10 @@ impl Module for AsyncQueries {
         NAME
     }
 
+    fn description(&self) -> &str {
+        "Queues of queries that run later, and procedures for them."
+    }
+
     fn databases(&self) -> &[&str] {
         &[NAME]
     }
@@ -135,8 +139,7 @@ impl Module for AsyncQueries {
         })?;
         // No other task starts it.
         let _first = self.shared.started.set((database.downgrade(), kind));
-        self.variables_changed();
-        Ok(())
+        self.variables_changed()
     }
 
     fn stop(&self) {
@@ -153,7 +156,7 @@ impl Module for AsyncQueries {
         ]
     }
 
-    fn variables_changed(&self) {
+    fn variables_changed(&self) -> SqlResult<()> {
         if let (Ok(kind), Ok(database)) = (self.shared.kind(), self.shared.database()) {
             let workers = self.shared.number(&database, THREAD_COUNT) as usize;
             if kind.worker_limit() != workers {
@@ -168,6 +171,7 @@ impl Module for AsyncQueries {
                 kind.set_kept_bytes_max(total);
             }
         }
+        Ok(())
     }
 }
 
@@ -180,5 +184,5 @@ pub(crate) fn set_thread_count(shared: &Shared, count: Option<i64>, context: &St
     if count > THREADS_MAX {
         context.diagnostics.warn(SqlError::new(ErrorCode::TruncatedWrongValue, &[&THREAD_COUNT, &count]));
     }
-    shared.database()?.persist_global(THREAD_COUNT, Value::UInt(count.min(THREADS_MAX)))
+    shared.database()?.persist_global(THREAD_COUNT, Value::UInt(count.min(THREADS_MAX)), &context.user)
 }

@@ -1,6 +1,6 @@
 //! The procedures of the schema `async`.
 
-use super::replay::replay;
+use super::replay::{removed, replay};
 use super::worker::run_at_once;
 use super::{NAME, Shared, queue_table, set_thread_count};
 use crate::captured;
@@ -96,13 +96,6 @@ impl Procedure for AsyncProcedure {
             }
         })
     }
-}
-
-/// The same error for a query that is not kept any more.
-pub(super) fn removed() -> SqlError {
-    let message = "Invalid QUERY_NUMBER: the query has been removed, with its result. Results are kept until async.drop(), for \
-                   async_result_retention seconds, and up to async_result_total_bytes_max bytes";
-    SqlError::signal(*b"99998", message)
 }
 
 /// The end of a query, and its answer if that is short.

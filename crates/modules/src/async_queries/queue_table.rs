@@ -2,9 +2,9 @@
 
 use super::{NAME, Shared};
 use crate::captured;
-use squall_catalog::{AccessMap, Privileges};
+use squall_catalog::AccessMap;
 use squall_jobs::{JobInfo, JobState};
-use squall_registry::{RowParts, VirtualColumn, VirtualScan, VirtualTable, rows_of_parts};
+use squall_registry::{RowParts, VirtualColumn, VirtualScan, VirtualTable};
 use squall_statement_context::StatementContext;
 use squall_types::{CollationId, SqlResult, SqlType, StringKind, TextSize, Value};
 use std::sync::Arc;
@@ -67,7 +67,7 @@ pub(super) fn row(info: &JobInfo, payload: &[u8], context: &StatementContext) ->
 
 /// Whether an account may know of a query: its own, and of all with PROCESS.
 pub(super) fn sees(access: &AccessMap, current_user: &str, info: &JobInfo) -> bool {
-    info.owner == current_user || access.global.contains(Privileges::PROCESS)
+    access.sees_statements(info.owner == current_user)
 }
 
 /// The table.
@@ -100,10 +100,6 @@ impl VirtualTable for QueueTable {
 
     fn columns(&self) -> &[VirtualColumn] {
         &self.columns
-    }
-
-    fn rows(&self, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-        rows_of_parts(self.parts(scan)?)
     }
 
     fn has_parts(&self) -> bool {

@@ -1,6 +1,5 @@
 //! Gives the recorded answer of an ended query.
 
-use super::procedures::removed;
 use super::recording::{COLUMNS, END, FORMAT, PART_BYTES, ROW, SUCCESS, WARNING};
 use squall_jobs::{JobInfo, Kind};
 use squall_row_store::{Malformed, Reader, read_type, read_value};
@@ -16,6 +15,13 @@ enum Entry {
     End { warnings: u16 },
     Success(OkInfo),
     Warning(Warning),
+}
+
+/// The error for a query that is not kept any more.
+pub(super) fn removed() -> SqlError {
+    let message = "Invalid QUERY_NUMBER: the query has been removed, with its result. Results are kept until async.drop(), for \
+                   async_result_retention seconds, and up to async_result_total_bytes_max bytes";
+    SqlError::signal(*b"99998", message)
 }
 
 /// Sends every result set of a query to the client; gives what its statements without rows said last. `short` is its output if

@@ -1,9 +1,8 @@
 //! `data_dictionary.execute_history`: the lists of statements that were queued, and their ends.
 
 use super::background::{Jobs, read_outcome, read_parent};
-use squall_catalog::Privileges;
 use squall_jobs::{JobInfo, JobState};
-use squall_registry::{RowParts, VirtualColumn, VirtualScan, VirtualTable, rows_of_parts};
+use squall_registry::{RowParts, VirtualColumn, VirtualScan, VirtualTable};
 use squall_statement_context::StatementContext;
 use squall_types::{CollationId, SqlResult, SqlType, StringKind, TextSize, Value};
 use std::sync::Arc;
@@ -85,22 +84,18 @@ impl VirtualTable for History {
         &self.columns
     }
 
-    fn rows(&self, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-        rows_of_parts(self.parts(scan)?)
-    }
-
     fn has_parts(&self) -> bool {
         true
     }
 
     /// Everybody sees the own lists; those of others need PROCESS.
     fn parts(&self, scan: &VirtualScan<'_>) -> SqlResult<RowParts> {
-        let sees_all = self.jobs.database()?.access_of(scan.context).global.contains(Privileges::PROCESS);
+        let access = self.jobs.database()?.access_of(scan.context);
         let (jobs, context) = (self.jobs.clone(), scan.context.clone());
         let pages = jobs.kind()?.pages(scan.numbers(0));
         Ok(Box::new(pages.map(move |page| {
             let page = page?;
-            let seen = page.iter().filter(|(info, _)| sees_all || *info.owner == *context.current_user);
+            let seen = page.iter().filter(|(info, _)| access.sees_statements(*info.owner == *context.current_user));
             seen.map(|(info, payload)| row(&jobs, info, payload, &context)).collect()
         })))
     }

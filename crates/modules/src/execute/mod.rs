@@ -13,8 +13,9 @@ use squall_jobs::{KindSpec, OnRestart};
 use squall_registry::Registry;
 use squall_session::database::BackgroundStatements;
 use squall_session::execute::child::DYNAMIC_EXECUTE;
+use squall_session::execute::list::FAILED_STATEMENT;
 use squall_session::{Database, Module};
-use squall_system_variables::definition::unsigned;
+use squall_system_variables::definition::{Unit, unsigned};
 use squall_system_variables::{Scope, VariableDef, VariableId};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
@@ -44,7 +45,8 @@ const VARIABLES: &[VariableDef] = &[
         0,
         100 * 365 * 24 * 3600,
         "Seconds that EXECUTE in the background is in data_dictionary.execute_history after its end.",
-    ),
+    )
+    .unit(Unit::Seconds),
 ];
 
 const FUNCTIONS: &[Def] =
@@ -80,11 +82,16 @@ impl Module for ExecuteModule {
         NAME
     }
 
+    fn description(&self) -> &str {
+        "EXECUTE(), and lists of statements in the background."
+    }
+
     fn declare(&self, registry: &mut Registry) {
         for definition in VARIABLES {
             registry.variables.declare(*definition);
         }
         registry.register_privilege(DYNAMIC_EXECUTE);
+        registry.register_errors(&[("ER_FAILED_STATEMENT", FAILED_STATEMENT)]);
         support::register(registry, FUNCTIONS);
         registry.register_virtual_table(Arc::new(history::History::new(self.jobs.clone())));
     }
@@ -103,12 +110,11 @@ impl Module for ExecuteModule {
             ..KindSpec::new(NAME, handler)
         })?;
         self.jobs.start(database, kind);
-        self.variables_changed();
-        Ok(())
+        self.variables_changed()
     }
 
-    fn variables_changed(&self) {
-        let (Ok(kind), Ok(database)) = (self.jobs.kind(), self.jobs.database()) else { return };
+    fn variables_changed(&self) -> SqlResult<()> {
+        let (Ok(kind), Ok(database)) = (self.jobs.kind(), self.jobs.database()) else { return Ok(()) };
         let workers = usize::try_from(number(&database, WORKERS)).unwrap_or(usize::MAX);
         if kind.worker_limit() != workers {
             kind.set_workers(workers);
@@ -117,6 +123,7 @@ impl Module for ExecuteModule {
         if kind.retention() != retention {
             kind.set_retention(retention);
         }
+        Ok(())
     }
 }
 

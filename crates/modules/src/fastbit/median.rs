@@ -1,9 +1,7 @@
 //! `MEDIAN` of FastBit's queries, an aggregate that SQL lacks.
 
 use super::DATABASE;
-use squall_registry::{
-    AggregateFunction, AggregateKernel, Argument, BoundAggregate, Coercibility, ExprType, ValueAccumulator,
-};
+use squall_registry::{AggregateFunction, AggregateKernel, Argument, BoundAggregate, ExprType, ValueAccumulator};
 use squall_statement_context::StatementContext;
 use squall_types::convert::number::value_to_f64;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
@@ -28,7 +26,7 @@ impl AggregateFunction for Median {
         if arguments.len() != 1 || distinct {
             return Err(SqlError::new(ErrorCode::WrongParamCountToNativeFct, &[&NAME]));
         }
-        let result = ExprType { sql_type: SqlType::DOUBLE, nullable: true, coercibility: Coercibility::Numeric };
+        let result = ExprType::numeric(SqlType::DOUBLE, true);
         Ok(BoundAggregate { result, kernel: Arc::new(Median) })
     }
 }

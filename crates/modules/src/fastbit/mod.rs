@@ -32,6 +32,10 @@ impl Module for FastBit {
         DATABASE
     }
 
+    fn description(&self) -> &str {
+        "FastBit's functions, procedures and tables."
+    }
+
     fn databases(&self) -> &[&str] {
         &[DATABASE]
     }

@@ -110,9 +110,10 @@ pub fn is_fatal(error: &SqlError) -> bool {
     FATAL.iter().any(|fatal| fatal.number() == error.code)
 }
 
-/// Whether an error says that there is no such table.
+/// Whether an error says that there is no such table, or that none can have the name.
 pub fn is_no_table(error: &SqlError) -> bool {
-    [ErrorCode::NoSuchTable, ErrorCode::BadTable].iter().any(|code| code.number() == error.code)
+    let codes = [ErrorCode::NoSuchTable, ErrorCode::BadTable, ErrorCode::WrongTableName, ErrorCode::TooLongIdent];
+    codes.iter().any(|code| code.number() == error.code)
 }
 
 /// Adds a warning and gives the code that is the answer.

@@ -55,7 +55,7 @@ fn drop(args: &Args<'_>) -> SqlResult<Value> {
     }
 }
 
-/// Stores the rows anew in the order of the columns given; without any, of all columns, those with the fewest different values
+/// Stores the rows again in the order of the columns given; without any, of all columns, those with the fewest different values
 /// first.
 fn resort(args: &Args<'_>) -> SqlResult<Value> {
     let Some(place) = Place::of(&args.text(0), args.context) else { return Ok(Value::Int(BAD_PATH)) };

@@ -93,7 +93,7 @@ impl Collector {
         let mut contents = tables.iter().zip(&column_names).map(|(table, columns)| {
             let used = used_only(&***table);
             let scan = VirtualScan { ranges: used.as_slice(), ..VirtualScan::all(&context) };
-            let rows = table.rows(&scan).unwrap_or_else(|error| {
+            let rows = table.all_rows(&scan).unwrap_or_else(|error| {
                 let message = format!("{NAME}: {SOURCE}.{} is not copied: {}", table.name(), error.message);
                 error_log().write(Severity::Warning, &message);
                 Vec::new()

@@ -60,6 +60,10 @@ impl Module for HistoryModule {
         NAME
     }
 
+    fn description(&self) -> &str {
+        "Copies of performance_schema's tables over time."
+    }
+
     fn databases(&self) -> &[&str] {
         &[NAME, view_table::NAME]
     }
@@ -95,10 +99,11 @@ impl Module for HistoryModule {
         Ok(())
     }
 
-    fn variables_changed(&self) {
+    fn variables_changed(&self) -> SqlResult<()> {
         if let Some(ticker) = self.history.ticker.get() {
             ticker.settings_changed();
         }
+        Ok(())
     }
 
     fn stop(&self) {
@@ -115,8 +120,8 @@ pub(crate) fn bad_period() -> SqlError {
 }
 
 /// Sets how long snapshots are kept, for good.
-pub(crate) fn set_period(database: &Database, period: Option<&str>) -> SqlResult<()> {
+pub(crate) fn set_period(database: &Database, period: Option<&str>, user: &str) -> SqlResult<()> {
     let period = period.filter(|period| squall_types::temporal::Interval::parse_period(period).is_some());
     let period = period.ok_or_else(bad_period)?;
-    database.persist_global(PERIOD, squall_types::Value::from(period.trim()))
+    database.persist_global(PERIOD, squall_types::Value::from(period.trim()), user)
 }

@@ -80,14 +80,16 @@ impl Procedure for HistoryProcedure {
                 }
                 Task::SetInterval => {
                     require_settings(call)?;
-                    let (database, interval) = (collector.database()?, call.number(0));
-                    call.blocking(move || set_interval(&database, interval)).await?;
+                    let (database, interval, user) =
+                        (collector.database()?, call.number(0), call.context().user.clone());
+                    call.blocking(move || set_interval(&database, interval, &user)).await?;
                     self.answer(call, "Updated interval setting").await?;
                 }
                 Task::SetPeriod => {
                     require_settings(call)?;
                     let (database, period) = (collector.database()?, call.text(0).map(str::to_string));
-                    call.blocking(move || set_period(&database, period.as_deref())).await?;
+                    let user = call.context().user.clone();
+                    call.blocking(move || set_period(&database, period.as_deref(), &user)).await?;
                     self.answer(call, "Updated retention period setting").await?;
                 }
                 Task::TestPeriod => drop(period(call)?),

@@ -4,7 +4,7 @@ use super::{History, NAME, set_period};
 use squall_registry::{VirtualChange, VirtualColumn, VirtualScan, VirtualTable};
 use squall_session::Database;
 use squall_statement_context::StatementContext;
-use squall_system_variables::definition::{boolean, special, unsigned};
+use squall_system_variables::definition::{Unit, boolean, special, unsigned};
 use squall_system_variables::{Kind, Scope, VariableDef};
 use squall_types::temporal::Interval;
 use squall_types::{CollationId, SqlError, SqlResult, SqlType, Value};
@@ -29,7 +29,8 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         1,
         INTERVAL_SECONDS_MAX,
         "Seconds from one copy of performance_schema in ps_history to the next.",
-    ),
+    )
+    .unit(Unit::Seconds),
     special(
         PERIOD,
         Scope::Global,
@@ -73,7 +74,7 @@ fn value(database: &Database, name: &str) -> Value {
 }
 
 /// Sets the seconds from one copy to the next, for good.
-pub(super) fn set_interval(database: &Database, seconds: Option<i64>) -> SqlResult<()> {
+pub(super) fn set_interval(database: &Database, seconds: Option<i64>, user: &str) -> SqlResult<()> {
     let Some(seconds) = seconds.and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds >= 1) else {
         return Err(SqlError::signal(*b"99999", "Interval must be greater than or equal to 1"));
     };
@@ -81,7 +82,7 @@ pub(super) fn set_interval(database: &Database, seconds: Option<i64>) -> SqlResu
         let message = format!("Interval must be less than or equal to {INTERVAL_SECONDS_MAX}");
         return Err(SqlError::signal(*b"99999", message));
     }
-    database.persist_global(INTERVAL, Value::UInt(seconds))
+    database.persist_global(INTERVAL, Value::UInt(seconds), user)
 }
 
 /// The tables.
@@ -165,7 +166,7 @@ impl VirtualTable for SettingsTable {
         }
     }
 
-    fn change(&self, change: VirtualChange<'_>, _context: &StatementContext) -> SqlResult<()> {
+    fn change(&self, change: VirtualChange<'_>, context: &StatementContext) -> SqlResult<()> {
         let refused = |message: &str| Err(SqlError::signal(*b"99999", message));
         match change {
             VirtualChange::Insert => refused("You may not insert rows in this table"),
@@ -183,8 +184,10 @@ impl VirtualTable for SettingsTable {
                 };
                 let database = self.history.collector()?.database()?;
                 match variable.as_str() {
-                    "interval" => set_interval(&database, text.and_then(|text| text.trim().parse().ok())),
-                    _ => set_period(&database, text),
+                    "interval" => {
+                        set_interval(&database, text.and_then(|text| text.trim().parse().ok()), &context.user)
+                    }
+                    _ => set_period(&database, text, &context.user),
                 }
             }
         }

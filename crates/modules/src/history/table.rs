@@ -2,7 +2,7 @@
 
 use super::{History, NAME};
 use squall_history_store::{Condition, Moment, Reader, TableRows};
-use squall_registry::{ColumnRange, RowParts, VirtualColumn, VirtualScan, VirtualTable, rows_of_parts};
+use squall_registry::{ColumnRange, RowParts, VirtualColumn, VirtualScan, VirtualTable};
 use squall_types::temporal::TimeZone;
 use squall_types::{DateTime, IntWidth, SqlResult, SqlType, Value};
 use std::ops::Bound;
@@ -62,10 +62,6 @@ impl VirtualTable for HistoryTable {
 
     fn columns(&self) -> &[VirtualColumn] {
         &self.columns
-    }
-
-    fn rows(&self, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-        rows_of_parts(self.parts(scan)?)
     }
 
     fn has_parts(&self) -> bool {

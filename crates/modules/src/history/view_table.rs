@@ -7,7 +7,7 @@ use crate::views::form::{Form, Style};
 use crate::views::source::Tables;
 use crate::views::view::{Column, View};
 use squall_history_store::Reader;
-use squall_registry::{RowParts, VirtualColumn, VirtualScan, VirtualTable, rows_of_parts};
+use squall_registry::{RowParts, VirtualColumn, VirtualScan, VirtualTable};
 use squall_types::temporal::TimeZone;
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
@@ -65,10 +65,6 @@ impl VirtualTable for ViewTable {
 
     fn columns(&self) -> &[VirtualColumn] {
         &self.columns
-    }
-
-    fn rows(&self, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-        rows_of_parts(self.parts(scan)?)
     }
 
     fn has_parts(&self) -> bool {

@@ -11,9 +11,9 @@ use squall_http_api::{HttpProtocol, HttpServer, PRIVILEGE};
 use squall_logs::error_log::{Severity, error_log};
 use squall_registry::Registry;
 use squall_session::{Database, Module, ModuleObjects, WeakDatabase};
-use squall_system_variables::VariableId;
 use squall_system_variables::definition::text_of;
-use squall_types::{SqlResult, Value};
+use squall_system_variables::{ValueTable, VariableId};
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
@@ -59,11 +59,24 @@ impl Default for HttpApi {
 }
 
 impl HttpApi {
-    /// Follows the variables.
-    fn follow(&self) {
-        if let Err(error) = self.follow_variables() {
+    /// Follows the variables. What cannot be done is a line of the error log, too.
+    fn follow(&self) -> SqlResult<()> {
+        self.follow_variables().map_err(|error| {
             error_log().write(Severity::Error, &format!("HTTP (json_server_enabled): {error}"));
+            cannot_listen(&error)
+        })
+    }
+
+    /// Whether nothing else has the place of the listener.
+    fn check_place(&self, wanted: &Place) -> io::Result<()> {
+        let open = self.open.lock();
+        if open.as_ref().is_some_and(|open| open.port() == wanted.port) {
+            // Perhaps it is the listener itself that is there.
+            return Ok(());
         }
+        let addresses = addresses(&wanted.addresses, wanted.port).ok_or(io::ErrorKind::InvalidInput)?;
+        // Bound and closed again; nobody can connect meanwhile, as nothing listens.
+        addresses.into_iter().try_for_each(|address| std::net::TcpListener::bind(address).map(drop))
     }
 
     fn follow_variables(&self) -> io::Result<()> {
@@ -71,6 +84,8 @@ impl HttpApi {
         let (Some(database), Some(server), Some(ids)) = (database, self.server.get(), self.variables.get()) else {
             return Ok(());
         };
+        // Before the values are read: of several who follow them at a time the last one must have the newest.
+        let mut open = self.open.lock();
         let values = database.globals();
         let find = |name| database.registry().variables.find(name).map(|id| values.get(id));
         let packet_bytes_max = match find("max_allowed_packet") {
@@ -82,13 +97,12 @@ impl HttpApi {
         let reader = Reader { ids, values: &values };
         server.set(reader.settings(hostname, packet_bytes_max));
         self.limit.set_max(usize::try_from(reader.number(Setting::MaxConnections)).unwrap_or(usize::MAX));
-        self.listen(reader.place(), server)
+        self.listen(&mut open, reader.place(), server)
     }
 
     /// Opens, moves or closes the listener.
-    fn listen(&self, wanted: Option<Place>, server: &Arc<HttpServer>) -> io::Result<()> {
+    fn listen(&self, open: &mut Option<Open>, wanted: Option<Place>, server: &Arc<HttpServer>) -> io::Result<()> {
         let Some(listeners) = self.listeners.get() else { return Ok(()) };
-        let mut open = self.open.lock();
         if open.as_ref().map(|open| &open.place) == wanted.as_ref() {
             return Ok(());
         }
@@ -161,6 +175,12 @@ impl Open {
     }
 }
 
+/// The error of a SET whose place for HTTP cannot be had.
+fn cannot_listen(error: &io::Error) -> SqlError {
+    let message = format!("HTTP cannot listen as json_server_port and json_server_bind_address say: {error}");
+    SqlError::with_message(ErrorCode::WrongValueForVar, message)
+}
+
 fn close(listeners: &Listeners, name: &str) {
     if let Err(error) = listeners.close(name) {
         // It is closed all the same.
@@ -173,12 +193,17 @@ impl Module for HttpApi {
         "http-api"
     }
 
+    fn description(&self) -> &str {
+        "SQL and tables over HTTP, and a page for browsers."
+    }
+
     fn declare(&self, registry: &mut Registry) {
         let ids = VARIABLES.iter().map(|definition| registry.variables.declare(*definition)).collect();
         // No other registry declares them for this module.
         let _first = self.variables.set(ids);
         registry.register_privilege(PRIVILEGE);
         registry.register_privilege(tokens::ADMIN);
+        registry.register_errors(&[("ER_NO_API_TOKEN", tokens::NO_TOKEN)]);
     }
 
     fn objects(&self) -> Option<Arc<dyn ModuleObjects>> {
@@ -194,11 +219,20 @@ impl Module for HttpApi {
 
     fn front_end_started(&self, listeners: &Listeners) {
         let _first = self.listeners.set(listeners.clone());
-        self.follow();
+        // The error log has it: the server runs without HTTP.
+        let _followed = self.follow();
     }
 
-    fn variables_changed(&self) {
-        self.follow();
+    fn variables_changed(&self) -> SqlResult<()> {
+        self.follow()
+    }
+
+    fn check_variables(&self, values: &ValueTable) -> SqlResult<()> {
+        let Some(ids) = self.variables.get().filter(|_| self.listeners.get().is_some()) else { return Ok(()) };
+        match (Reader { ids, values }).place() {
+            Some(place) => self.check_place(&place).map_err(|error| cannot_listen(&error)),
+            None => Ok(()),
+        }
     }
 
     fn status(&self) -> Vec<(&'static str, u64)> {
@@ -209,6 +243,7 @@ impl Module for HttpApi {
             ("Json_server_connected", self.limit.count() as u64),
             ("Json_server_failures", count(|server| server.failures.load(Ordering::Relaxed))),
             ("Json_server_port", port),
+            ("Json_server_rate_limited", count(|server| server.rate_limited.load(Ordering::Relaxed))),
             ("Json_server_requests", count(|server| server.requests.load(Ordering::Relaxed))),
             ("Json_server_requests_running", count(|server| server.running() as u64)),
         ]

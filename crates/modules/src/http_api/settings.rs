@@ -2,9 +2,8 @@
 
 use squall_catalog::AccountKey;
 use squall_http_api::{AuthMethods, HttpSettings, TlsRule};
-use squall_system_variables::definition::{boolean, choice, text, text_of, unsigned};
-use squall_system_variables::{Scope, VariableDef};
-use squall_system_variables::{ValueTable, VariableId};
+use squall_system_variables::definition::{Unit, boolean, choice, text, text_of, unsigned};
+use squall_system_variables::{Action, Scope, ValueTable, VariableDef, VariableId};
 use squall_types::Value;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -27,7 +26,10 @@ pub(super) enum Setting {
     AddColumns,
     LegacyStatus,
     MaxThreads,
+    MaxRequestsPerSecond,
+    MaxWrongPasswords,
     MaxConnections,
+    SignMaxSeconds,
     MaxBody,
     IdleTimeout,
     CorsOrigins,
@@ -37,7 +39,7 @@ pub(super) enum Setting {
 
 /// The variables, in the order of [`Setting`].
 pub(super) const VARIABLES: &[VariableDef] = &[
-    boolean("json_server_enabled", Scope::Global, false, "Whether the server answers HTTP."),
+    boolean("json_server_enabled", Scope::Global, false, "Whether the server answers HTTP.").action(Action::MoveListener),
     unsigned(
         "json_server_port",
         Scope::Global,
@@ -45,14 +47,16 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         0,
         65_535,
         "TCP port of HTTP; 0 for any that is free, which Json_server_port shows.",
-    ),
+    )
+    .action(Action::MoveListener),
     text(
         "json_server_bind_address",
         Scope::Global,
         "127.0.0.1",
         "Addresses that HTTP listens on, separated by commas; * for all.",
     )
-    .of_form(|list| text_of(list).is_some_and(|list| addresses(list, 0).is_some())),
+    .of_form(|list| text_of(list).is_some_and(|list| addresses(list, 0).is_some()))
+    .action(Action::MoveListener),
     choice(
         "json_server_tls",
         Scope::Global,
@@ -109,6 +113,22 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         "Requests by HTTP that run at once; others wait for ten seconds, and then get 503.",
     ),
     unsigned(
+        "json_server_max_requests_per_second",
+        Scope::Global,
+        0,
+        0,
+        1_000_000,
+        "Requests by HTTP that one account may send in a second; others get 429. 0 for no limit.",
+    ),
+    unsigned(
+        "json_server_max_wrong_passwords",
+        Scope::Global,
+        60,
+        0,
+        1_000_000,
+        "Wrong passwords by HTTP that one address (one /64 of IPv6) may send in a minute; then its passwords, right or wrong, get 429. 0 for no limit.",
+    ),
+    unsigned(
         "json_server_max_connections",
         Scope::Global,
         20_000,
@@ -117,13 +137,22 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         "Most connections by HTTP, which max_connections does not count; others get 429.",
     ),
     unsigned(
+        "blob_sign_max_seconds",
+        Scope::Global,
+        3600,
+        0,
+        604_800,
+        "Most seconds for which a URL by HTTP may be signed (/1.0/blob/sign); 0 to sign none, and to take none that is signed.",
+    )
+    .unit(Unit::Seconds),
+    unsigned(
         "json_server_max_body",
         Scope::Global,
         64 << 20,
         1024,
         1 << 30,
         "Most bytes of a request's body by HTTP; max_allowed_packet bounds it, too.",
-    ),
+    ).unit(Unit::Bytes),
     unsigned(
         "json_server_idle_timeout",
         Scope::Global,
@@ -131,7 +160,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         1,
         86_400,
         "Seconds from an answer by HTTP until the head of the client's next request has to be there.",
-    ),
+    ).unit(Unit::Seconds),
     text(
         "json_server_cors_origins",
         Scope::Global,
@@ -229,6 +258,9 @@ impl Reader<'_> {
             auth: AuthMethods { basic: has("basic"), bearer: has("bearer"), session: has("session") },
             anonymous_account: account(self.text(Setting::AnonymousAccount)),
             requests_max: usize::try_from(self.number(Setting::MaxThreads)).unwrap_or(usize::MAX),
+            sign_seconds_max: self.number(Setting::SignMaxSeconds),
+            requests_per_second_max: self.number(Setting::MaxRequestsPerSecond),
+            wrong_passwords_max: self.number(Setting::MaxWrongPasswords),
             body_bytes_max: usize::try_from(body_bytes_max).unwrap_or(usize::MAX),
             cors_origins: list(Setting::CorsOrigins).collect(),
             hosts: list(Setting::Hosts).chain([hostname.to_owned()]).map(|name| name.to_ascii_lowercase()).collect(),

@@ -9,18 +9,21 @@ use squall_row_store::{Malformed, Reader, Writer};
 use squall_session::api::Backend as _;
 use squall_session::{Database, ModuleObjects, WeakDatabase};
 use squall_statement_context::{NestedResult, StatementContext};
+use squall_types::clock::now_micros;
 use squall_types::{CollationId, ErrorCode, Level, ModuleError, SqlError, SqlResult, SqlType, Value};
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The privilege to manage the tokens of other accounts. It is as much as all of their privileges.
 pub(super) const ADMIN: &str = "API_TOKEN_ADMIN";
 /// There is none of that name, or none for the account.
-const NO_TOKEN: ModuleError = ModuleError::new(50_450, b"42000", "There is no API token '%s'");
+pub(super) const NO_TOKEN: ModuleError = ModuleError::new(50_450, b"42000", "There is no API token '%s'");
 /// The kind of record.
 const SPACE: &str = "http_api_tokens";
 /// Version of the layout.
-const FORMAT: u8 = 1;
+const FORMAT: u8 = 2;
+/// The one before: without schemas.
+const FORMAT_WITHOUT_SCHEMAS: u8 = 1;
 /// How tokens begin, so that people and programs that look for secrets know one.
 const PREFIX: &str = "sqt_";
 /// Characters of a token's name.
@@ -31,6 +34,8 @@ const ACCOUNT_TOKENS_MAX: usize = 100;
 const REMOVED_MAX: usize = 1000;
 /// Most tokens of the server.
 const TOKENS_MAX: usize = 100_000;
+/// Most schemas that a token is limited to.
+const SCHEMAS_MAX: usize = 100;
 /// Most bytes of a comment.
 const COMMENT_BYTES_MAX: usize = 1024;
 /// The longest life of a token, seconds.
@@ -48,6 +53,8 @@ struct Token {
     /// `i64::MAX` for never.
     expires_micros: i64,
     read_only: bool,
+    /// The only databases that it reaches, if it is limited to some.
+    schemas: Option<BTreeSet<String>>,
     comment: String,
 }
 
@@ -62,13 +69,17 @@ impl Token {
         out.i64(self.created_micros);
         out.i64(self.expires_micros);
         out.bool(self.read_only);
+        out.option(self.schemas.as_ref(), |out, names| {
+            out.list(&names.iter().collect::<Vec<_>>(), |out, name| out.str(name));
+        });
         out.str(&self.comment);
         out.finish()
     }
 
     fn read(bytes: &[u8]) -> Result<Token, Malformed> {
         let mut reader = Reader::new(bytes);
-        if reader.u8()? != FORMAT {
+        let format = reader.u8()?;
+        if !matches!(format, FORMAT_WITHOUT_SCHEMAS | FORMAT) {
             return Err(Malformed);
         }
         Ok(Token {
@@ -79,6 +90,10 @@ impl Token {
             created_micros: reader.i64()?,
             expires_micros: reader.i64()?,
             read_only: reader.bool()?,
+            schemas: match format {
+                FORMAT_WITHOUT_SCHEMAS => None,
+                _ => reader.option(|reader| reader.list(Reader::string))?.map(|names| names.into_iter().collect()),
+            },
             comment: reader.string()?,
         })
     }
@@ -98,9 +113,12 @@ fn account_of(context: &StatementContext) -> AccountKey {
     AccountKey::new(user, host)
 }
 
-fn now_micros() -> i64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(now.as_micros()).unwrap_or(i64::MAX)
+/// 1227 for requests by a token that is limited to schemas: another token would not be.
+fn check_may_manage(context: &StatementContext) -> SqlResult<()> {
+    match context.active_grants.is_limited() {
+        true => context.demand_privilege(ADMIN),
+        false => Ok(()),
+    }
 }
 
 fn verifier_of(account: &Account) -> Vec<u8> {
@@ -177,6 +195,10 @@ impl Tokens {
         if comment.len() > COMMENT_BYTES_MAX {
             return Err(SqlError::new(ErrorCode::WrongArguments, &[&"COMMENT"]));
         }
+        let schemas = asked.schemas.as_ref().map(|names| names.iter().map(|name| name.value.to_string()).collect());
+        if schemas.as_ref().is_some_and(|names: &BTreeSet<String>| names.len() > SCHEMAS_MAX) {
+            return Err(SqlError::new(ErrorCode::WrongArguments, &[&"SCHEMAS"]));
+        }
         let created_micros = now_micros();
         let expires_micros = match &asked.expire {
             None => i64::MAX,
@@ -195,6 +217,7 @@ impl Tokens {
             created_micros,
             expires_micros,
             read_only: asked.read_only,
+            schemas,
             comment: comment.to_owned(),
         };
         if records.get(id.as_bytes())?.is_some() {
@@ -237,6 +260,7 @@ impl Tokens {
                     time(token.created_micros),
                     time(token.expires_micros),
                     Value::from(if token.read_only { "YES" } else { "NO" }),
+                    token.schemas.as_ref().map_or(Value::Null, |names| Value::String(quoted(names))),
                     Value::String(token.comment.clone()),
                 ]);
             }
@@ -248,11 +272,18 @@ impl Tokens {
             ("Created", moment.clone()),
             ("Expires", moment),
             ("Read_only", text(3)),
+            ("Schemas", text(8192)),
             ("Comment", text(1024)),
         ];
         let columns = columns.into_iter().map(|(name, sql_type)| (name.to_owned(), sql_type)).collect();
         Ok(NestedResult { columns, rows, ..NestedResult::default() })
     }
+}
+
+/// Names as SQL has them.
+fn quoted(names: &BTreeSet<String>) -> String {
+    let names = names.iter().map(|name| format!("`{}`", name.replace('`', "``")));
+    names.collect::<Vec<_>>().join(", ")
 }
 
 fn text(length: u32) -> SqlType {
@@ -284,6 +315,7 @@ impl ModuleObjects for Tokens {
     }
 
     fn define(&self, statement: &Statement, context: &StatementContext) -> SqlResult<Option<NestedResult>> {
+        check_may_manage(context)?;
         match statement {
             Statement::CreateApiToken(asked) => self.create(asked, context).map(Some),
             Statement::DropApiToken { if_exists, id } => self.drop_token(id, *if_exists, context).map(|()| None),
@@ -292,7 +324,7 @@ impl ModuleObjects for Tokens {
     }
 
     fn show(&self, show: &Show, context: &StatementContext) -> Option<SqlResult<NestedResult>> {
-        matches!(show, Show::ApiTokens(_)).then(|| self.list(context))
+        matches!(show, Show::ApiTokens(_)).then(|| check_may_manage(context).and_then(|()| self.list(context)))
     }
 }
 
@@ -305,6 +337,12 @@ impl TokenSource for Tokens {
             return Ok(None);
         }
         let AccountKey { user, host } = found.account;
-        Ok(Some(TokenAccount { user, host, verifier: found.verifier, read_only: found.read_only }))
+        Ok(Some(TokenAccount {
+            user,
+            host,
+            verifier: found.verifier,
+            read_only: found.read_only,
+            schemas: found.schemas,
+        }))
     }
 }

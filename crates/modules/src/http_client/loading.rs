@@ -24,7 +24,7 @@ const NAME: &str = "load data";
 const PARTS_AHEAD: usize = 4;
 /// Files that are packed themselves begin with these.
 const PACKINGS: [(&[u8], &str); 2] = [(&[0x1f, 0x8b], "gzip"), (&[0x28, 0xb5, 0x2f, 0xfd], "zstd")];
-/// So many bytes tell whether a file is packed.
+/// This many bytes tell whether a file is packed.
 const MARK_BYTES: usize = 4;
 
 /// Reads URLs.
@@ -71,7 +71,7 @@ impl UrlSource for Loads {
             _place: place,
         };
         // Without an answer the first part is the error.
-        if off_pool(|| is_open.recv()).is_err() {
+        if off_pool(|| is_open.recv())?.is_err() {
             source.next()?;
         }
         Ok(Box::new(source))
@@ -180,7 +180,7 @@ struct Source {
 impl Source {
     /// Waits for the next part; an empty one is the end.
     fn next(&mut self) -> SqlResult<()> {
-        let part = off_pool(|| self.parts.blocking_recv());
+        let part = off_pool(|| self.parts.blocking_recv())?;
         self.part = part.unwrap_or_else(|| Err(SqlError::new(ErrorCode::ServerShutdown, &[])))?;
         self.at = 0;
         Ok(())

@@ -106,12 +106,23 @@ impl Module for HttpClient {
         "http-client"
     }
 
+    fn description(&self) -> &str {
+        "Requests over HTTP: HTTP_GET() and its like, endpoints, LOAD DATA FROM URL."
+    }
+
     fn declare(&self, registry: &mut Registry) {
         let ids = VARIABLES.iter().map(|definition| registry.variables.declare(*definition)).collect();
         // No other registry declares them for this module.
         let _first = self.0.settings.set(SettingsReader::new(ids));
         registry.register_privilege(PRIVILEGE);
         registry.register_privilege(ENDPOINT_PRIVILEGE);
+        registry.register_errors(&[
+            ("ER_HTTP_TRANSFER", TRANSFER),
+            ("ER_HTTP_BLOCKED", BLOCKED),
+            ("ER_HTTP_STATUS", STATUS),
+            ("ER_HTTP_ENDPOINT_EXISTS", ENDPOINT_EXISTS),
+            ("ER_NO_HTTP_ENDPOINT", NO_ENDPOINT),
+        ]);
         functions::register(registry, &self.0);
         support::register(registry, urls::FUNCTIONS);
         registry.register_virtual_table(Arc::new(EndpointTable::new(self.0.clone())));

@@ -2,7 +2,6 @@
 
 use super::{DATABASE, Shared};
 use parking_lot::Mutex;
-use squall_catalog::Privileges;
 use squall_registry::{VirtualColumn, VirtualScan, VirtualTable};
 use squall_types::{CollationId, SqlResult, SqlType, Value};
 use std::collections::VecDeque;
@@ -118,7 +117,7 @@ impl VirtualTable for RequestTable {
     }
 
     fn rows(&self, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-        let sees_all = self.shared.database()?.access_of(scan.context).global.contains(Privileges::PROCESS);
+        let access = self.shared.database()?.access_of(scan.context);
         let number = |number: Option<u64>| number.map_or(Value::Null, Value::UInt);
         let moment = |micros| {
             let moment = scan.context.settings.time_zone.from_unix_micros(micros);
@@ -143,6 +142,6 @@ impl VirtualTable for RequestTable {
             ]
         };
         let seen = self.shared.log.all().into_iter();
-        Ok(seen.filter(|entry| sees_all || *entry.user == *scan.context.current_user).map(row).collect())
+        Ok(seen.filter(|entry| access.sees_statements(*entry.user == *scan.context.current_user)).map(row).collect())
     }
 }

@@ -6,11 +6,12 @@ use super::{BLOCKED, Shared, TRANSFER, options};
 use squall_accounting::GrowingCharge;
 use squall_http_client::{Client, HttpError, Limits, Request, Response, SystemResolver};
 use squall_statement_context::{StatementContext, off_pool};
+use squall_types::clock::now_micros;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::AbortHandle;
@@ -68,9 +69,9 @@ impl Running {
     /// Waits for the answer.
     ///
     /// # Errors
-    /// 50410, 50411, 1210; 1317 and 3024 if the statement has to stop; 1041 if there is no memory for the answer.
+    /// 50410, 50411, 1210; 1317 and 3024 if the statement has to stop; 1041 if there is no memory for the answer; 1135 if there is no thread to wait on.
     pub fn wait(&self) -> SqlResult<Answered> {
-        off_pool(|| self.answer.recv()).unwrap_or_else(|_| Err(SqlError::new(ErrorCode::ServerShutdown, &[])))
+        off_pool(|| self.answer.recv())?.unwrap_or_else(|_| Err(SqlError::new(ErrorCode::ServerShutdown, &[])))
     }
 }
 
@@ -83,7 +84,7 @@ pub(super) fn sql_error(function: &'static str, error: &HttpError) -> SqlError {
     }
 }
 
-/// Rows whose requests run so many at a time. No request is begun behind a row whose request has failed.
+/// Rows whose requests run this many at a time. No request is begun behind a row whose request has failed.
 #[derive(Debug)]
 pub(super) struct Turns {
     places: Semaphore,
@@ -92,7 +93,7 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// For requests of which so many may run at a time.
+    /// For requests of which this many may run at a time.
     pub fn new(at_once: usize) -> Arc<Turns> {
         Arc::new(Turns { places: Semaphore::new(at_once), failed: AtomicUsize::new(usize::MAX) })
     }
@@ -191,10 +192,9 @@ impl Shared {
 
 /// A request as it begins.
 pub(super) fn new_entry(function: &'static str, request: &Request, context: &StatementContext) -> RequestEntry {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     RequestEntry {
         id: 0,
-        started_micros: i64::try_from(since.as_micros()).unwrap_or(i64::MAX),
+        started_micros: now_micros(),
         connection_id: context.connection_id,
         user: context.current_user.clone(),
         function,

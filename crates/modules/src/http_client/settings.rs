@@ -4,7 +4,7 @@ use super::BLOCKED;
 use parking_lot::Mutex;
 use squall_http_client::{HeaderValue, Limits, Proxy, Rules};
 use squall_statement_context::StatementContext;
-use squall_system_variables::definition::{boolean, text, text_of, unsigned};
+use squall_system_variables::definition::{Unit, boolean, text, text_of, unsigned};
 use squall_system_variables::{ReadScope, Scope, VariableDef, VariableId};
 use squall_types::{SqlError, SqlResult, Value};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         1,
         TIMEOUT_MAX,
         "Milliseconds for a request of HTTP_GET() and its kin: waiting for others, names, TLS, redirects and the body.",
-    ),
+    ).unit(Unit::Milliseconds),
     unsigned(
         "http_client_connect_timeout_ms",
         Scope::Both,
@@ -53,7 +53,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         1,
         TIMEOUT_MAX,
         "Milliseconds for the name and the connection of each hop of a request over HTTP.",
-    ),
+    ).unit(Unit::Milliseconds),
     unsigned(
         "http_client_max_bytes",
         Scope::Both,
@@ -61,7 +61,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         1,
         BYTES_MAX,
         "Most bytes of an unpacked body that HTTP_GET() and its kin take; max_allowed_packet bounds them, too.",
-    ),
+    ).unit(Unit::Bytes),
     unsigned(
         "http_client_max_redirects",
         Scope::Both,
@@ -139,7 +139,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
         1,
         u64::MAX >> 1,
         "Most bytes of an unpacked file that LOAD DATA FROM URL reads.",
-    ),
+    ).unit(Unit::Bytes),
 ];
 
 /// Whether a list of hosts and networks can be read.

@@ -3,12 +3,12 @@
 
 mod output;
 
-use squall_javascript::errors::variable;
+use squall_javascript::errors::{LIMIT, SCRIPT, variable};
 use squall_javascript::functions::{PRIVILEGE, ScriptFunction, Settings, Shared};
 use squall_javascript::language::JavaScriptLanguage;
 use squall_registry::Registry;
 use squall_session::{Database, Module, WeakDatabase, machine_memory};
-use squall_system_variables::definition::{choice, unsigned};
+use squall_system_variables::definition::{Unit, choice, unsigned};
 use squall_system_variables::{Scope, VariableDef};
 use squall_types::{SqlResult, Value};
 use std::sync::{Arc, OnceLock};
@@ -29,7 +29,7 @@ const VARIABLES: &[VariableDef] = &[
         MIB,
         8192 * MIB,
         "Bytes of heap that a running script may have.",
-    ),
+    ).unit(Unit::Bytes),
     unsigned(
         variable::TOTAL,
         Scope::Global,
@@ -37,8 +37,8 @@ const VARIABLES: &[VariableDef] = &[
         0,
         u64::MAX,
         "Bytes that all scripts may have together; 0: a twentieth of the machine's memory, from 400 MB to 32 GB. Calls beyond it wait, then fail.",
-    ),
-    unsigned(variable::STACK, Scope::Global, MIB, 64 << 10, 16 * MIB, "Bytes of stack that a running script may have."),
+    ).unit(Unit::Bytes),
+    unsigned(variable::STACK, Scope::Global, MIB, 64 << 10, 16 * MIB, "Bytes of stack that a running script may have.").unit(Unit::Bytes),
     unsigned(
         variable::TIME,
         Scope::Global,
@@ -46,7 +46,7 @@ const VARIABLES: &[VariableDef] = &[
         0,
         DAY_MILLIS,
         "Milliseconds that a script may run; 0: as long as its statement.",
-    ),
+    ).unit(Unit::Milliseconds),
     unsigned(variable::CACHE_SIZE, Scope::Global, 1024, 0, 1_000_000, "Compiled scripts that are kept."),
     choice(
         variable::DECIMAL_AS,
@@ -76,11 +76,16 @@ impl Module for JavaScript {
         "javascript"
     }
 
+    fn description(&self) -> &str {
+        "Scripts: JS(), JS_JSON() and stored routines in JavaScript."
+    }
+
     fn declare(&self, registry: &mut Registry) {
         for definition in VARIABLES {
             registry.variables.declare(*definition);
         }
         registry.register_privilege(PRIVILEGE);
+        registry.register_errors(&[("ER_SCRIPT", SCRIPT), ("ER_SCRIPT_LIMIT", LIMIT)]);
         registry.register_virtual_table(Arc::new(output::OutputTable::new(&self.shared)));
         if let Some(settings) = Settings::of(registry) {
             for function in ScriptFunction::all(settings, &self.shared) {
@@ -109,10 +114,11 @@ impl Module for JavaScript {
         ]
     }
 
-    fn variables_changed(&self) {
+    fn variables_changed(&self) -> SqlResult<()> {
         if let Some(database) = self.database.get().and_then(WeakDatabase::upgrade) {
             self.set_total(&database);
         }
+        Ok(())
     }
 }
 

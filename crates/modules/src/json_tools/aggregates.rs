@@ -2,9 +2,7 @@
 
 use super::tally::{Tally, decimal_type};
 use super::{DATABASE, document, malformed};
-use squall_registry::{
-    AggregateFunction, AggregateKernel, Argument, BoundAggregate, Coercibility, ExprType, ValueAccumulator,
-};
+use squall_registry::{AggregateFunction, AggregateKernel, Argument, BoundAggregate, ExprType, ValueAccumulator};
 use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
@@ -51,7 +49,7 @@ impl AggregateFunction for KeyAggregate {
             return Err(SqlError::new(ErrorCode::WrongParamCountToNativeFct, &[&self.name]));
         }
         let result = match self.kind {
-            Kind::Count => ExprType { sql_type: SqlType::BIGINT, nullable: true, coercibility: Coercibility::Numeric },
+            Kind::Count => ExprType::numeric(SqlType::BIGINT, true),
             _ => decimal_type(),
         };
         Ok(BoundAggregate { result, kernel: Arc::new(*self) })

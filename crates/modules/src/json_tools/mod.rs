@@ -31,6 +31,10 @@ impl Module for JsonTools {
         DATABASE
     }
 
+    fn description(&self) -> &str {
+        "Aggregates of JSON documents, and lines of JSON."
+    }
+
     fn databases(&self) -> &[&str] {
         &[DATABASE]
     }

@@ -2,7 +2,7 @@
 
 use super::{DATABASE, document_argument, malformed, no_number};
 use squall_functions::library::support::{Args, Binding, Def, result};
-use squall_registry::{Coercibility, ExprType};
+use squall_registry::ExprType;
 use squall_statement_context::StatementContext;
 use squall_types::json::JsonError;
 use squall_types::json::lines::scalars;
@@ -47,7 +47,7 @@ pub const FUNCTIONS: &[Def] = &[
 
 /// DECIMAL(65,5).
 pub(super) fn decimal_type() -> ExprType {
-    ExprType { sql_type: SqlType::decimal(65, SCALE), nullable: true, coercibility: Coercibility::Numeric }
+    ExprType::numeric(SqlType::decimal(65, SCALE), true)
 }
 
 fn decimal(_: &Binding<'_>) -> SqlResult<ExprType> {

@@ -18,6 +18,10 @@ impl Module for NumberTables {
         "number_tables"
     }
 
+    fn description(&self) -> &str {
+        "Tables of numbers, whose names tell their rows: seq_1_to_10."
+    }
+
     fn declare(&self, registry: &mut Registry) {
         registry.add_table_resolver(Arc::new(ByName));
     }

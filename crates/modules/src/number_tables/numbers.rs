@@ -1,6 +1,6 @@
 //! One table of numbers.
 
-use squall_registry::{RowParts, VirtualColumn, VirtualScan, VirtualTable, rows_of_parts};
+use squall_registry::{RowParts, VirtualColumn, VirtualScan, VirtualTable};
 use squall_types::{SqlResult, SqlType, Value};
 use std::borrow::Cow;
 
@@ -76,10 +76,6 @@ impl VirtualTable for Numbers {
 
     fn columns(&self) -> &[VirtualColumn] {
         &self.columns
-    }
-
-    fn rows(&self, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-        rows_of_parts(self.parts(scan)?)
     }
 
     fn has_parts(&self) -> bool {

@@ -4,7 +4,7 @@
 //! input can be the table, a snapshot, or the difference of two snapshots.
 
 use super::config::{form, setting};
-use super::procedures::{literal, message, quoted, texts};
+use super::statements::{literal, message, quoted, texts};
 use crate::views::source::Tables;
 use crate::views::view::{Kind, View};
 use squall_session::api::ColumnMeta;

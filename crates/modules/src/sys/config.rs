@@ -3,11 +3,10 @@
 //! Values that differ from the defaults are kept in one variable, and so persist like any other setting.
 
 use super::DATABASE;
-use super::views::Source;
+use super::source::Source;
 use crate::views::form::{Form, STATEMENT_CHARACTERS, Style};
 use squall_functions::library::support::{Def, result};
 use squall_registry::{VirtualChange, VirtualColumn, VirtualScan, VirtualTable};
-use squall_session::{Database, WeakDatabase};
 use squall_statement_context::StatementContext;
 use squall_system_variables::{ValueTable, VariableId};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
@@ -148,11 +147,6 @@ impl ConfigTable {
         ];
         ConfigTable { source: source.clone(), columns }
     }
-
-    fn database(&self) -> SqlResult<Database> {
-        let database = self.source.read().as_ref().and_then(WeakDatabase::upgrade);
-        database.ok_or_else(|| SqlError::new(ErrorCode::ServerShutdown, &[]))
-    }
 }
 
 impl VirtualTable for ConfigTable {
@@ -169,7 +163,7 @@ impl VirtualTable for ConfigTable {
     }
 
     fn rows(&self, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-        let changed = changed(&self.database()?.globals());
+        let changed = changed(&self.source.database()?.globals());
         let or_null = |value: Option<&str>| value.map_or(Value::Null, Value::from);
         let row = |(name, default): &(&str, Option<&str>)| match changed.iter().find(|entry| entry.name == *name) {
             None => vec![Value::from(*name), or_null(*default), Value::Null, Value::Null],
@@ -204,7 +198,7 @@ impl VirtualTable for ConfigTable {
         if value.as_deref().is_some_and(|text| text == NULL || text.contains(['\t', '\n', '\r'])) {
             return Err(SqlError::new(ErrorCode::WrongValueForVar, &[name, &value.unwrap_or_default()]));
         }
-        let database = self.database()?;
+        let database = self.source.database()?;
         let mut all = changed(&database.globals());
         all.retain(|entry| entry.name != *name);
         let is_default =
@@ -213,7 +207,7 @@ impl VirtualTable for ConfigTable {
             let (micros, by) = (context.now_micros, context.user.to_string());
             all.push(Changed { name: name.clone(), value, micros, by });
         }
-        database.persist_global(STORED, Value::String(stored(&all)))
+        database.persist_global(STORED, Value::String(stored(&all)), &context.user)
     }
 }
 

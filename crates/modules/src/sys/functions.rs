@@ -2,6 +2,7 @@
 
 use super::DATABASE;
 use super::config::{directories, statement_characters};
+use super::statements::literal;
 use crate::views::form::{self, Style};
 use squall_functions::library::support::{Args, Def, result};
 use squall_session::session::parse_options;
@@ -146,12 +147,6 @@ fn first(args: &Args<'_>, sql: &str) -> SqlResult<Value> {
     let Some(nested) = args.context.nested.as_ref() else { return Ok(Value::Null) };
     let found = nested.run(sql, args.context)?.into_iter().flat_map(|result| result.rows).flatten().next();
     Ok(found.unwrap_or(Value::Null))
-}
-
-/// A text as a literal, whatever the sql_mode.
-fn literal(text: &str) -> String {
-    let digits: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
-    format!("CONVERT(X'{digits}' USING utf8mb4)")
 }
 
 /// What a table of performance_schema's setup says of a name; NULL if it has none such.

@@ -1,15 +1,15 @@
 //! `sys.ps_statement_avg_latency_histogram()`: a histogram of statements by their time, drawn as text.
 
-use super::procedures::{message, texts};
+use super::statements::{message, texts};
 use squall_session::{Failure, ProcedureCall};
 use std::fmt::Write;
 
 const COLUMN: &str = "Performance Schema Statement Digest Average Latency Histogram";
 /// Bars of the picture.
 const BUCKETS: usize = 16;
-/// From so many statements on, a character stands for two of them.
+/// From this many statements on, a character stands for two of them.
 const TWO_UNITS: usize = 40;
-/// From so many on, for three.
+/// From this many on, for three.
 const THREE_UNITS: usize = 80;
 
 /// The average latencies of all digests.

@@ -10,7 +10,9 @@ mod procedures;
 mod report;
 mod saved_setup;
 mod setup;
+mod source;
 mod stack;
+mod statements;
 mod trace;
 mod transactions;
 mod views;
@@ -27,12 +29,16 @@ const DATABASE: &str = "sys";
 /// The module.
 #[derive(Debug, Default)]
 pub struct Sys {
-    source: views::Source,
+    source: source::Source,
 }
 
 impl Module for Sys {
     fn name(&self) -> &str {
         DATABASE
+    }
+
+    fn description(&self) -> &str {
+        "The views, functions and procedures of the database sys."
     }
 
     fn databases(&self) -> &[&str] {
@@ -54,7 +60,7 @@ impl Module for Sys {
     }
 
     fn start(&self, database: &Database) -> SqlResult<()> {
-        *self.source.write() = Some(database.downgrade());
+        self.source.set(database);
         Ok(())
     }
 }

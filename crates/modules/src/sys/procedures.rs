@@ -1,6 +1,7 @@
 //! The procedures of the schema `sys`.
 
 use super::setup::{self, CONSUMERS, INSTRUMENTS};
+use super::statements::{literal, quoted, texts};
 use super::{DATABASE, analyzer, histogram, report, saved_setup, trace};
 use squall_session::api::{LocalFuture, OkInfo};
 use squall_session::procedure::{Parameter, ParameterMode, ProcedureHead};
@@ -212,46 +213,6 @@ impl Procedure for SysProcedure {
             Ok(OkInfo::default())
         })
     }
-}
-
-/// A text as a literal, whatever the sql_mode.
-pub(super) fn literal(text: &str) -> String {
-    let digits: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
-    format!("CONVERT(X'{digits}' USING utf8mb4)")
-}
-
-pub(super) fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
-}
-
-/// Rows of a query, each value as text.
-pub(super) async fn texts(call: &mut ProcedureCall<'_>, sql: &str) -> Result<Vec<Vec<String>>, SqlError> {
-    let results = call.query(sql).await?;
-    let text = |value: Value| match value {
-        Value::String(text) => text,
-        Value::Int(number) => number.to_string(),
-        Value::UInt(number) => number.to_string(),
-        _ => String::new(),
-    };
-    let rows = results.into_iter().flat_map(|result| result.rows);
-    Ok(rows.map(|row| row.into_iter().map(text).collect()).collect())
-}
-
-/// The first value of a query, if it is a whole number.
-pub(super) async fn first_number(call: &mut ProcedureCall<'_>, sql: &str) -> Result<Option<i64>, SqlError> {
-    let found = call.query(sql).await?.into_iter().flat_map(|result| result.rows).flatten().next();
-    Ok(match found {
-        Some(Value::Int(number)) => Some(number),
-        Some(Value::UInt(number)) => i64::try_from(number).ok(),
-        _ => None,
-    })
-}
-
-/// A result set of one value.
-pub(super) async fn message(call: &mut ProcedureCall<'_>, column: &str, text: &str) -> Result<(), Failure> {
-    let mut rows = ResultSet::of_texts(&[column]);
-    rows.rows.push(vec![Value::from(text)]);
-    call.send_rows(&rows).await
 }
 
 async fn table_exists(call: &mut ProcedureCall<'_>) -> Result<(), Failure> {

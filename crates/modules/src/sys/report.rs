@@ -2,8 +2,8 @@
 
 use super::analyzer::{drop_temporary, shown};
 use super::config::setting;
-use super::procedures::message;
 use super::saved_setup;
+use super::statements::message;
 use crate::views::view::{Kind, View};
 use squall_session::procedure::Parameter;
 use squall_session::result::ResultSet;

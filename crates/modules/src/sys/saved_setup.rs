@@ -4,7 +4,7 @@
 //! meanwhile. Both end with the session.
 
 use super::analyzer::drop_temporary;
-use super::procedures::{first_number, literal, texts};
+use super::statements::{first_number, literal, texts};
 use squall_session::{Failure, ProcedureCall};
 use squall_types::SqlError;
 

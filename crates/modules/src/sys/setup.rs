@@ -1,7 +1,7 @@
 //! `ps_setup_enable_*`, `ps_setup_disable_*`, `ps_setup_show_*` and `ps_setup_reset_to_default`: change and show the setup of
 //! performance_schema.
 
-use super::procedures::{literal, message};
+use super::statements::{literal, message};
 use squall_session::api::OkInfo;
 use squall_session::{Failure, ProcedureCall};
 

@@ -1,7 +1,8 @@
 //! `sys.ps_thread_stack()`: the last statements, stages and waits of a thread, as JSON in the form of MySQL's function.
 
 use super::DATABASE;
-use super::transactions::{number, rows, text};
+use super::statements::{number, text};
+use super::transactions::rows;
 use squall_functions::library::support::{Args, Def, result};
 use squall_types::json::quote;
 use squall_types::{SqlResult, Value};

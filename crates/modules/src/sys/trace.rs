@@ -1,8 +1,8 @@
 //! `ps_trace_statement_digest` and `ps_trace_thread`. They read performance_schema repeatedly, since it keeps only the last events, and
 //! show all events that they have read.
 
-use super::procedures::{literal, message};
 use super::saved_setup;
+use super::statements::{literal, message, number, text};
 use crate::views::form::{self, Style};
 use squall_session::procedure::Parameter;
 use squall_session::result::{ResultSet, number_column, text_column};
@@ -59,21 +59,6 @@ fn seconds(call: &ProcedureCall<'_>, at: usize) -> Option<f64> {
 
 fn is_set(call: &ProcedureCall<'_>, at: usize) -> bool {
     call.number(at).is_some_and(|number| number != 0)
-}
-
-fn number(value: Option<&Value>) -> u64 {
-    match value {
-        Some(Value::UInt(number)) => *number,
-        Some(Value::Int(number)) => u64::try_from(*number).unwrap_or(0),
-        _ => 0,
-    }
-}
-
-fn text(value: Option<&Value>) -> String {
-    match value {
-        Some(Value::String(text)) => text.clone(),
-        _ => String::new(),
-    }
 }
 
 fn time(picos: u64) -> Value {

@@ -2,6 +2,7 @@
 
 use super::DATABASE;
 use super::config::setting;
+use super::statements::{number, text};
 use crate::views::form::{self, Style};
 use squall_functions::library::support::{Args, Def, result};
 use squall_types::json::quote;
@@ -37,23 +38,6 @@ const NUMBERS: [(&str, &str); 7] = [
 pub(super) fn rows(args: &Args<'_>, sql: &str) -> SqlResult<Vec<Vec<Value>>> {
     let Some(nested) = args.context.nested.as_ref() else { return Ok(Vec::new()) };
     Ok(nested.run(sql, args.context)?.into_iter().flat_map(|result| result.rows).collect())
-}
-
-/// A text; empty for anything else.
-pub(super) fn text(value: Option<&Value>) -> String {
-    match value {
-        Some(Value::String(text)) => text.clone(),
-        _ => String::new(),
-    }
-}
-
-/// A number; 0 for anything else.
-pub(super) fn number(value: Option<&Value>) -> u64 {
-    match value {
-        Some(Value::UInt(number)) => *number,
-        Some(Value::Int(number)) => u64::try_from(*number).unwrap_or(0),
-        _ => 0,
-    }
 }
 
 /// A length of time in picoseconds, in quotes.

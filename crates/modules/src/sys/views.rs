@@ -2,16 +2,12 @@
 
 use super::DATABASE;
 use super::config::form;
+use super::source::Source;
 use crate::views::source::Tables;
 use crate::views::view::View;
-use parking_lot::RwLock;
 use squall_registry::{VirtualColumn, VirtualScan, VirtualTable};
-use squall_session::WeakDatabase;
-use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use squall_types::{SqlResult, Value};
 use std::sync::Arc;
-
-/// Where the views find the tables; nothing before the start.
-pub(super) type Source = Arc<RwLock<Option<WeakDatabase>>>;
 
 /// One of the views.
 #[derive(Debug)]
@@ -50,8 +46,7 @@ impl VirtualTable for SysView {
     }
 
     fn rows(&self, scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-        let database = self.source.read().as_ref().and_then(WeakDatabase::upgrade);
-        let database = database.ok_or_else(|| SqlError::new(ErrorCode::ServerShutdown, &[]))?;
+        let database = self.source.database()?;
         let mut tables = Tables::Now { database: &database, context: scan.context };
         let rows = (self.view.rows)(&mut tables)?;
         if !self.with_units {

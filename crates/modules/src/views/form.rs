@@ -91,7 +91,7 @@ pub(crate) fn path(path: &str, directories: &[(String, &'static str)]) -> String
     directories.iter().find_map(inside).unwrap_or_else(|| path.to_string())
 }
 
-/// A statement on one line, with its middle left out if it is longer than so many characters.
+/// A statement on one line, with its middle left out if it is longer than this many characters.
 pub(crate) fn statement(text: &str, characters: usize) -> String {
     let count = text.chars().count();
     let one_line = |text: &str| text.replace('\n', " ");

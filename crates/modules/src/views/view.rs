@@ -66,7 +66,7 @@ pub(crate) enum Kind {
     Time,
     /// Bytes.
     Bytes,
-    /// A number with so many digits behind the point.
+    /// A number with this many digits behind the point.
     Ratio(u8),
     /// A moment.
     When,

@@ -107,6 +107,10 @@ pub enum Reset {
         channel: Option<Box<str>>,
     },
     QueryCache,
+    /// `RESET PERSIST TO VERSION n`: global variables get the values that they had after a change of the history.
+    PersistVersion {
+        version: u64,
+    },
     /// `RESET PERSIST [[IF EXISTS] name]`.
     Persist {
         if_exists: bool,

@@ -1,13 +1,13 @@
 //! Walks the direct parts of an expression, for reading and for changing.
 
 use super::{
-    AggregateCall, ColumnName, Expr, FrameBound, JsonResponse, Query, SequenceOperation, WindowReference,
-    WindowSpecification,
+    AggregateCall, CaseBranch, ColumnName, Expr, FrameBound, JsonResponse, JsonValue, Query, SequenceOperation,
+    WindowReference, WindowSpecification,
 };
 
 /// Makes a type of parts and a function that gives those of an expression. `$m` is `mut` or nothing: both walk the same tree.
 macro_rules! expression_parts {
-    ($(#[$attribute:meta])* $part:ident, $of_expr:ident, $of_aggregate:ident, $of_window:ident, $($m:tt)?) => {
+    ($(#[$attribute:meta])* $part:ident, $of_expr:ident, $of_aggregate:ident, $of_json_value:ident, $of_window:ident, $($m:tt)?) => {
         /// A part of an expression.
         $(#[$attribute])*
         pub(super) enum $part<'a> {
@@ -20,7 +20,6 @@ macro_rules! expression_parts {
         }
 
         /// Adds the direct parts of an expression.
-        #[expect(clippy::too_many_lines, reason = "one arm for each expression")]
         pub(super) fn $of_expr<'a>(expr: &'a $($m)? Expr, parts: &mut Vec<$part<'a>>) {
             let mut push = |expr: &'a $($m)? Expr| parts.push($part::Expr(expr));
             match expr {
@@ -51,99 +50,63 @@ macro_rules! expression_parts {
                 Expr::Deep(expr) => push(expr),
                 Expr::Chain { first, rest } => {
                     push(first);
-                    for (_, operand) in rest {
-                        push(operand);
-                    }
+                    rest.into_iter().for_each(|(_, operand)| push(operand));
                 }
                 Expr::Binary { left: first, right: second, .. }
                 | Expr::Regexp { operand: first, pattern: second, .. }
                 | Expr::MemberOf { value: first, array: second }
                 | Expr::TimestampAdd { amount: first, operand: second, .. }
-                | Expr::TimestampDiff { from: first, to: second, .. } => {
-                    push(first);
-                    push(second);
-                }
+                | Expr::TimestampDiff { from: first, to: second, .. } => [first, second].into_iter().for_each(|expr| push(expr)),
                 Expr::And(list)
                 | Expr::Or(list)
                 | Expr::Row(list)
                 | Expr::Grouping(list)
-                | Expr::Char { arguments: list, .. } => {
-                    for expr in list {
-                        push(expr);
-                    }
-                }
-                Expr::Between { operand, low, high, .. } => {
-                    push(operand);
-                    push(low);
-                    push(high);
-                }
+                | Expr::Char { arguments: list, .. } => list.into_iter().for_each(push),
+                Expr::Between { operand, low, high, .. } => [operand, low, high].into_iter().for_each(|expr| push(expr)),
                 Expr::InList { operand, list, .. } => {
                     push(operand);
-                    for expr in list {
-                        push(expr);
-                    }
+                    list.into_iter().for_each(push);
                 }
                 Expr::Like { operand, pattern, escape, .. } => {
                     push(operand);
                     push(pattern);
-                    if let Some(expr) = escape {
-                        push(expr);
-                    }
+                    escape.into_iter().for_each(|expr| push(expr));
                 }
                 Expr::Case { operand, branches, otherwise } => {
-                    if let Some(expr) = operand {
-                        push(expr);
-                    }
-                    for branch in branches {
-                        push(& $($m)? branch.when);
-                        push(& $($m)? branch.then);
-                    }
-                    if let Some(expr) = otherwise {
-                        push(expr);
-                    }
+                    operand.into_iter().for_each(|expr| push(expr));
+                    let both = |branch: &'a $($m)? CaseBranch| [& $($m)? branch.when, & $($m)? branch.then];
+                    branches.into_iter().flat_map(both).for_each(|expr| push(expr));
+                    otherwise.into_iter().for_each(|expr| push(expr));
+                }
+                Expr::Trim { remove, operand, .. } => {
+                    remove.into_iter().for_each(|expr| push(expr));
+                    push(operand);
                 }
                 Expr::Cast(cast) => push(& $($m)? cast.operand),
-                Expr::Function(call) => {
-                    for expr in & $($m)? call.arguments {
-                        push(expr);
-                    }
-                }
+                Expr::Function(call) => (& $($m)? call.arguments).into_iter().for_each(push),
                 Expr::Aggregate(call) => $of_aggregate(call, parts),
                 Expr::Window(call) => {
-                    for expr in & $($m)? call.arguments {
-                        push(expr);
-                    }
+                    (& $($m)? call.arguments).into_iter().for_each(push);
                     if let WindowReference::Specification(window) = & $($m)? call.over {
                         $of_window(window, parts);
                     }
                 }
-                Expr::Trim { remove, operand, .. } => {
-                    if let Some(expr) = remove {
-                        push(expr);
-                    }
-                    push(operand);
-                }
                 Expr::Match { columns, against, .. } => {
                     push(against);
-                    for name in columns {
-                        parts.push($part::Column(name));
-                    }
+                    columns.into_iter().for_each(|name| parts.push($part::Column(name)));
                 }
-                Expr::JsonValue(value) => {
-                    push(& $($m)? value.document);
-                    push(& $($m)? value.path);
-                    for response in [& $($m)? value.on_empty, & $($m)? value.on_error] {
-                        if let Some(JsonResponse::Default(expr)) = response {
-                            push(expr);
-                        }
-                    }
-                }
-                Expr::Sequence { operation, .. } => {
-                    if let SequenceOperation::Set(arguments) = operation {
-                        for expr in arguments {
-                            push(expr);
-                        }
-                    }
+                Expr::JsonValue(value) => $of_json_value(value, parts),
+                Expr::Sequence { operation: SequenceOperation::Set(list), .. } => list.into_iter().for_each(push),
+                Expr::Sequence { .. } => {}
+            }
+        }
+
+        fn $of_json_value<'a>(value: &'a $($m)? JsonValue, parts: &mut Vec<$part<'a>>) {
+            parts.push($part::Expr(& $($m)? value.document));
+            parts.push($part::Expr(& $($m)? value.path));
+            for response in [& $($m)? value.on_empty, & $($m)? value.on_error] {
+                if let Some(JsonResponse::Default(expr)) = response {
+                    parts.push($part::Expr(expr));
                 }
             }
         }
@@ -184,6 +147,7 @@ expression_parts!(
     Part,
     push_parts,
     push_aggregate,
+    push_json_value,
     push_window,
 );
-expression_parts!(PartMut, push_parts_mut, push_aggregate_mut, push_window_mut, mut);
+expression_parts!(PartMut, push_parts_mut, push_aggregate_mut, push_json_value_mut, push_window_mut, mut);

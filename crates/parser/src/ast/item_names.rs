@@ -4,7 +4,7 @@ use super::{Ident, Query, QueryBody, Select, SelectItem, TableReference};
 
 impl Query {
     /// Gives every item of the query's blocks, and of derived tables and table expressions in it, the name that it has as an
-    /// alias: printed anew, its text would be another name. `sql` is what the query was parsed from.
+    /// alias: printed again, its text would be another name. `sql` is what the query was parsed from.
     pub fn name_items(&mut self, sql: &[u8]) {
         if let Some(with) = &mut self.with {
             with.tables.iter_mut().for_each(|table| table.query.name_items(sql));

@@ -9,6 +9,7 @@ mod account;
 mod admin;
 mod api_token;
 mod column_name;
+mod compared_constants;
 mod ddl;
 mod deep;
 mod dml;

@@ -19,12 +19,15 @@ pub enum NameMut<'a> {
     Aggregate(&'a mut AggregateCall),
     /// A call of any other function.
     Function(&'a mut FunctionCall),
+    /// A condition: WHERE, HAVING, or what a join is ON. What is inside of it comes later. Those of subqueries in an item without an
+    /// alias are left out: the item's text is the name of a column.
+    Condition(&'a mut Expr),
 }
 
 impl Query {
     /// Calls `found` with every name in the query and its subqueries.
     pub fn for_each_name_mut(&mut self, found: &mut dyn FnMut(NameMut<'_>)) {
-        Walk { common: Vec::new(), found }.query(self);
+        Walk { common: Vec::new(), is_in_column_name: false, found }.query(self);
     }
 
     /// Calls `found` with the name of every table that the query and its subqueries read.
@@ -40,6 +43,8 @@ impl Query {
 struct Walk<'f> {
     /// Names of table expressions in force.
     common: Vec<String>,
+    /// Whether the text that is walked names a column.
+    is_in_column_name: bool,
     found: &'f mut dyn FnMut(NameMut<'_>),
 }
 
@@ -83,15 +88,18 @@ impl Walk<'_> {
     fn select(&mut self, select: &mut Select) {
         for item in &mut select.items {
             if let SelectItem::Expr(item) = item {
+                let outside = self.is_in_column_name;
+                self.is_in_column_name |= item.alias.is_none();
                 self.expr(&mut item.expr);
+                self.is_in_column_name = outside;
             }
         }
         select.from.iter_mut().for_each(|table| self.reference(table));
-        select.selection.iter_mut().for_each(|expr| self.expr(expr));
+        select.selection.iter_mut().for_each(|expr| self.condition(expr));
         if let Some(group) = &mut select.group_by {
             group.items.iter_mut().for_each(|item| self.expr(&mut item.expr));
         }
-        select.having.iter_mut().for_each(|expr| self.expr(expr));
+        select.having.iter_mut().for_each(|expr| self.condition(expr));
         select.windows.iter_mut().for_each(|window| self.window(&mut window.window));
     }
 
@@ -106,7 +114,7 @@ impl Walk<'_> {
                 self.reference(&mut join.left);
                 self.reference(&mut join.right);
                 if let JoinCondition::On(condition) = &mut join.condition {
-                    self.expr(condition);
+                    self.condition(condition);
                 }
             }
             TableReference::JsonTable(table) => {
@@ -134,6 +142,13 @@ impl Walk<'_> {
         if !is_common {
             (self.found)(NameMut::Table(name));
         }
+    }
+
+    fn condition(&mut self, condition: &mut Expr) {
+        if !self.is_in_column_name {
+            (self.found)(NameMut::Condition(condition));
+        }
+        self.expr(condition);
     }
 
     fn expr(&mut self, expr: &mut Expr) {

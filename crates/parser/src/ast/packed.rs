@@ -119,7 +119,7 @@ impl PackedRows {
         if self.rows > 0 && self.width != width { Some(0) } else { self.other_width }
     }
 
-    /// A row begins, of so many values, which [`PackedRows::push`] adds.
+    /// A row begins, of this many values, which [`PackedRows::push`] adds.
     pub(crate) fn begin_row(&mut self, width: usize) {
         if self.rows == 0 {
             self.width = width;

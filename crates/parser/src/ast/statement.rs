@@ -284,7 +284,7 @@ traits! {
     // An expression says whose connection it is.
     S::Kill(_) => K::Kill, Administration, Nothing;
     S::Flush(_) => K::Flush, Administration, OnObjects;
-    S::Reset(Reset::Persist { .. }) => K::Reset, Administration, SystemVariablesAdmin;
+    S::Reset(Reset::Persist { .. } | Reset::PersistVersion { .. }) => K::Reset, Administration, SystemVariablesAdmin;
     S::Reset(_) => K::Reset, Administration, Reload;
     S::TableMaintenance(maintenance) => maintenance.kind.counted_as(), Administration, OnObjects;
     S::CacheIndex { .. } => K::AssignToKeycache, Administration, OnObjects;

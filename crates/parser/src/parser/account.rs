@@ -203,13 +203,14 @@ impl Parser<'_> {
         let mut requirements = Vec::new();
         loop {
             let requirement = match self.keyword() {
-                K::Ssl => {
+                // These two stand alone.
+                K::Ssl if requirements.is_empty() => {
                     self.advance();
-                    TlsRequirement::Ssl
+                    return Ok(vec![TlsRequirement::Ssl]);
                 }
-                K::X509 => {
+                K::X509 if requirements.is_empty() => {
                     self.advance();
-                    TlsRequirement::X509
+                    return Ok(vec![TlsRequirement::X509]);
                 }
                 K::Cipher => {
                     self.advance();

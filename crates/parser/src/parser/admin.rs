@@ -109,6 +109,10 @@ impl Parser<'_> {
                 self.expect(K::Cache)?;
                 Reset::QueryCache
             }
+            K::Persist if self.accept(K::To) => {
+                self.expect_word("version")?;
+                Reset::PersistVersion { version: self.unsigned()? }
+            }
             K::Persist => {
                 let if_exists = self.if_exists()?;
                 let ended = matches!(self.current.kind, TokenKind::Eof | TokenKind::Semicolon);

@@ -12,7 +12,7 @@ impl Parser<'_> {
     pub(super) fn create_api_token(&mut self) -> Result<Statement> {
         self.expect(K::For)?;
         let account = self.account_name()?;
-        let mut token = CreateApiToken { account, expire: None, read_only: false, comment: None };
+        let mut token = CreateApiToken { account, expire: None, read_only: false, schemas: None, comment: None };
         loop {
             if token.expire.is_none() && self.accept_word("EXPIRE") {
                 self.expect(K::Interval)?;
@@ -20,6 +20,8 @@ impl Parser<'_> {
             } else if !token.read_only && self.accept(K::Read) {
                 self.expect_word("ONLY")?;
                 token.read_only = true;
+            } else if token.schemas.is_none() && self.accept(K::Schemas) {
+                token.schemas = Some(self.parenthesized_idents()?);
             } else if token.comment.is_none() && self.accept_word("COMMENT") {
                 token.comment = Some(self.string()?);
             } else {

@@ -5,15 +5,7 @@ use super::*;
 impl Parser<'_> {
     /// EXPLAIN, DESCRIBE and DESC, behind the word.
     pub(super) fn explain(&mut self) -> Result<Statement> {
-        let mut explain = Explain {
-            analyze: false,
-            extended: false,
-            partitions: false,
-            format: None,
-            into: None,
-            schema: None,
-            target: ExplainTarget::Connection(Expr::Literal(Literal::Null)),
-        };
+        let mut explain = empty_explain();
         if self.at(K::Analyze) {
             self.advance();
             explain.analyze = true;
@@ -49,7 +41,7 @@ impl Parser<'_> {
             && explain.format.is_none()
             && explain.into.is_none()
             && explain.schema.is_none();
-        if plain && self.at_ident() {
+        if plain && self.at_ident() && !self.at_reset_persist() {
             let table = self.object_name()?;
             let column = match self.kind() {
                 TokenKind::String => Some(self.string()?),
@@ -60,6 +52,11 @@ impl Parser<'_> {
         }
         explain.target = ExplainTarget::Statement(Box::new(self.explainable()?));
         Ok(Statement::Explain(Box::new(explain)))
+    }
+
+    /// RESET PERSIST. `DESCRIBE reset persist` is one too.
+    fn at_reset_persist(&mut self) -> bool {
+        self.at(K::Reset) && self.peek_is(1, K::Persist)
     }
 
     fn more_follows(&mut self) -> bool {
@@ -77,15 +74,7 @@ impl Parser<'_> {
 
     /// MariaDB's `ANALYZE [FORMAT=…] statement`, behind the word.
     pub(super) fn analyze_statement(&mut self) -> Result<Statement> {
-        let mut explain = Explain {
-            analyze: true,
-            extended: false,
-            partitions: false,
-            format: None,
-            into: None,
-            schema: None,
-            target: ExplainTarget::Connection(Expr::Literal(Literal::Null)),
-        };
+        let mut explain = Explain { analyze: true, ..empty_explain() };
         if self.at(K::Format) {
             self.format(&mut explain)?;
         }
@@ -106,10 +95,24 @@ impl Parser<'_> {
             K::Delete,
             K::Set,
             K::Alter,
+            K::Reset,
         ]);
         if !known && !self.at_kind(TokenKind::LeftParen) {
             return Err(self.unexpected());
         }
         self.nested(Self::statement)
+    }
+}
+
+/// EXPLAIN before anything behind the word is read.
+fn empty_explain() -> Explain {
+    Explain {
+        analyze: false,
+        extended: false,
+        partitions: false,
+        format: None,
+        into: None,
+        schema: None,
+        target: ExplainTarget::Connection(Expr::Literal(Literal::Null)),
     }
 }

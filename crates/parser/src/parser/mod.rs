@@ -51,8 +51,8 @@ use std::collections::BTreeSet;
 pub(crate) type Result<T> = std::result::Result<T, Box<ParseError>>;
 
 /// How deep expressions may nest and how tall the tree of one may be. Twenty thousand levels must do, and of what is printed
-/// each level may have parentheses of its own.
-const EXPR_DEPTH_MAX: u32 = 65_000;
+/// each level may have parentheses of its own. A level takes up to 7 KB of stack in a build without optimization.
+const EXPR_DEPTH_MAX: u32 = 45_000;
 /// Levels of an expression between two [`Deep`]s.
 const DEEP_LEVELS: u32 = 32;
 /// How deep anything else may nest, and levels of a tree without a [`Deep`] between them: safe to walk with plain recursion.

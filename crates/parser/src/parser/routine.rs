@@ -283,11 +283,9 @@ impl Parser<'_> {
             K::Use => return self.error(1314, "0A000", "USE is not allowed in stored procedures"),
             _ => {
                 let statement = self.statement()?;
-                let refused = match statement {
-                    Statement::LoadData(_) => "LOAD DATA",
-                    Statement::LockTables(_) => "LOCK",
-                    Statement::UnlockTables => "UNLOCK",
-                    _ => return Ok(statement),
+                let refused = match refused_in_program(&statement) {
+                    Some(refused) => refused,
+                    None => return Ok(statement),
                 };
                 let message = format!("{refused} is not allowed in stored procedures");
                 return Err(Box::new(ParseError::other(1314, "0A000", message, start as usize)));
@@ -629,4 +627,15 @@ fn dollar_tag(text: &[u8]) -> Option<&[u8]> {
     let inner = text.strip_prefix(b"$")?;
     let length = inner.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')?;
     (inner[length] == b'$').then(|| &text[..length + 2])
+}
+
+/// What no stored program may do, as the error names it; also as the statement of a `SET STATEMENT`.
+fn refused_in_program(statement: &Statement) -> Option<&'static str> {
+    match statement {
+        Statement::LoadData(_) => Some("LOAD DATA"),
+        Statement::LockTables(_) => Some("LOCK"),
+        Statement::UnlockTables => Some("UNLOCK"),
+        Statement::Set(Set::Statement { statement, .. }) => refused_in_program(statement),
+        _ => None,
+    }
 }

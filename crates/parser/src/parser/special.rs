@@ -53,9 +53,7 @@ impl Parser<'_> {
             | K::UtcTimestamp
             | K::CurrentUser => self.parenless_call()?,
             K::CurrentRole if paren => self.parenless_call()?,
-            K::If | K::Left | K::Right | K::Repeat | K::Replace | K::Insert | K::Mod | K::Database | K::Schema
-                if paren =>
-            {
+            reserved if paren && is_function(reserved) => {
                 let start = self.current.start;
                 let token = self.advance();
                 let name = self.ident_of(token)?;
@@ -497,4 +495,22 @@ impl Parser<'_> {
     pub(super) fn peek_ident(&mut self, distance: usize) -> bool {
         is_ident(self.peek(distance))
     }
+}
+
+/// Whether a reserved word is the name of a function before a parenthesis; KILL and SIGNAL are Drizzle's.
+fn is_function(word: K) -> bool {
+    matches!(
+        word,
+        K::If
+            | K::Left
+            | K::Right
+            | K::Repeat
+            | K::Replace
+            | K::Insert
+            | K::Mod
+            | K::Database
+            | K::Schema
+            | K::Kill
+            | K::Signal
+    )
 }

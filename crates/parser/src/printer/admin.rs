@@ -316,6 +316,10 @@ impl Printer {
                 self.optional_string(" FOR CHANNEL ", channel);
             }
             Reset::QueryCache => self.put("QUERY CACHE"),
+            Reset::PersistVersion { version } => {
+                self.put("PERSIST TO VERSION ");
+                self.number(version);
+            }
             Reset::Persist { if_exists, variable } => {
                 self.put("PERSIST ");
                 self.put_if(*if_exists, "IF EXISTS ");

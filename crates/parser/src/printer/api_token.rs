@@ -15,6 +15,10 @@ impl Printer {
             self.put(interval_unit(*unit));
         }
         self.put_if(token.read_only, " READ ONLY");
+        if let Some(schemas) = &token.schemas {
+            self.put(" SCHEMAS ");
+            self.idents(schemas);
+        }
         self.optional_string(" COMMENT ", &token.comment);
     }
 }

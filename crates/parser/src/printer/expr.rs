@@ -285,7 +285,7 @@ fn is_plain_function(name: &str) -> bool {
         | K::UtcDate
         | K::UtcTime
         | K::UtcTimestamp => true,
-        // These are written anew by the parser, always in capitals.
+        // These are written again by the parser, always in capitals.
         K::Interval | K::Substring => name.bytes().all(|byte| byte.is_ascii_uppercase()),
         K::Cast
         | K::Value

@@ -643,7 +643,7 @@ impl Printer {
         }
     }
 
-    fn drop_named(&mut self, words: &str, if_exists: bool, name: &Ident) {
+    pub(super) fn drop_named(&mut self, words: &str, if_exists: bool, name: &Ident) {
         self.put(words);
         self.put_if(if_exists, "IF EXISTS ");
         self.ident(name);

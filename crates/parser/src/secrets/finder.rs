@@ -39,7 +39,7 @@ pub(super) struct Finder<'a> {
     assigning: bool,
     /// The parentheses that are open, and whether each is that of a call.
     parens: Vec<bool>,
-    /// A string has ended before its secret: strings beside it, at least so many parentheses deep, go on with it.
+    /// A string has ended before its secret: strings beside it, at least this many parentheses deep, go on with it.
     open: Option<usize>,
     /// The word before, and what came after it.
     word: Option<(Token, Between)>,

@@ -157,10 +157,9 @@ pub fn may_hold_secrets(text: &[u8]) -> bool {
 /// Whether a statement has strings at all: secrets are strings, and most statements of applications have none. Faster than
 /// [`may_hold_secrets`].
 pub fn may_hold_strings(text: &[u8]) -> bool {
-    let is_number = |at: usize| at > 0 && text[at - 1] == b'0';
-    memchr::memchr2(b'\'', b'"', text).is_some()
-        || memchr::memchr2_iter(b'x', b'X', text).any(is_number)
-        || memchr::memchr2_iter(b'b', b'B', text).any(is_number)
+    // `0x…` and `0b…`; `x'…'` has a quote.
+    let begins_number = |at: usize| matches!(text.get(at + 1), Some(b'x' | b'X' | b'b' | b'B'));
+    memchr::memchr2(b'\'', b'"', text).is_some() || memchr::memchr_iter(b'0', text).any(begins_number)
 }
 
 fn begins_with(text: &[u8], word: &[u8]) -> bool {

@@ -1,6 +1,6 @@
 //! Golden files: below each statement is the printed text of its tree, or its error.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p squall-parser` writes the files anew; read the difference.
+//! `UPDATE_GOLDEN=1 cargo test -p squall-parser` writes the files again; read the difference.
 
 use std::fmt::Write;
 use std::path::Path;

@@ -14,7 +14,7 @@ use squall_functions::aggregate::AggregateCall;
 use squall_functions::build::ArithmeticOp;
 use squall_functions::expr::BoundExpr;
 use squall_functions::operators::bits::BitOp;
-use squall_registry::{Coercibility, ExprType};
+use squall_registry::ExprType;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -323,7 +323,7 @@ impl Context<'_> {
     }
 
     fn grouping_id(&mut self, block: BlockId) -> ColumnId {
-        let ty = ExprType { sql_type: SqlType::BIGINT_UNSIGNED, nullable: false, coercibility: Coercibility::Numeric };
+        let ty = ExprType::numeric(SqlType::BIGINT_UNSIGNED, false);
         self.columns.add_computed(block, "(grouping)", ty)
     }
 

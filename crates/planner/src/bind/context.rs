@@ -4,6 +4,7 @@ use super::Binder;
 use super::block::Aggregate;
 use super::column::{BlockId, ColumnId, Columns};
 use super::common_tables::CommonTableScope;
+use super::kept_parameters::ComparedParameters;
 use super::output::TableUse;
 use super::pending_subquery::PendingSubquery;
 use super::row_locks::RowLocks;
@@ -17,6 +18,7 @@ use squall_functions::expr::{BoundExpr, ExecutionSlot};
 use squall_parser::ast;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -109,6 +111,8 @@ pub(crate) struct Context<'a> {
     pub in_subquery: bool,
     /// Whether a derived table, a table expression or a view is being bound whose rows are gathered before they are used.
     pub is_gathered: bool,
+    /// How conditions use parameters.
+    pub compared_parameters: RefCell<ComparedParameters>,
     /// Whether user variables are assigned.
     pub row_order_matters: bool,
     /// See [`BoundQuery::is_told_by_text`](super::BoundQuery::is_told_by_text).
@@ -123,6 +127,8 @@ pub(crate) struct Context<'a> {
     pub assigns_variables: bool,
     /// The outermost LIMIT, with SQL_CALC_FOUND_ROWS.
     pub found_rows_limit: Option<super::output::RowLimit>,
+    /// A table without end among those of the FROM that is being bound.
+    pub endless_table: Option<Arc<str>>,
     /// Expressions of the hidden columns that have been looked at.
     pub key_exprs: KeyExprs,
     scan_names: HashSet<String>,
@@ -152,6 +158,7 @@ impl<'a> Context<'a> {
             locks: RowLocks::default(),
             in_subquery: false,
             is_gathered: false,
+            compared_parameters: RefCell::default(),
             row_order_matters: false,
             is_told_by_text: true,
             lacks_values: false,
@@ -159,6 +166,7 @@ impl<'a> Context<'a> {
             equalities: Vec::new(),
             assigns_variables: false,
             found_rows_limit: None,
+            endless_table: None,
             key_exprs: KeyExprs::new(),
             scan_names: HashSet::new(),
             scans_of: HashMap::new(),
@@ -230,7 +238,7 @@ impl<'a> Context<'a> {
         self.resolve_within(name, self.frames.len())
     }
 
-    /// The same in the outermost so many blocks.
+    /// The same in the outermost this many blocks.
     pub fn resolve_within(&mut self, name: &ast::ColumnName, depth: usize) -> SqlResult<Option<BoundExpr>> {
         let database = name.schema.as_deref();
         let table = name.table.as_deref();
@@ -306,11 +314,14 @@ impl<'a> Context<'a> {
 
     /// The expression as DataFusion has it in `block`: a value.
     pub fn value(&self, expr: &BoundExpr, block: BlockId) -> SqlResult<Expr> {
-        plan_result(self.with_placeholders(expr, &[block]).to_value(&self.slot))
+        self.value_of(expr, &[block])
     }
 
     /// The same where the rows of several blocks are joined.
     pub fn value_of(&self, expr: &BoundExpr, blocks: &[BlockId]) -> SqlResult<Expr> {
+        if !self.binder.kept_parameters.is_none() {
+            self.compared_parameters.borrow_mut().note_value(expr);
+        }
         plan_result(self.with_placeholders(expr, blocks).to_value(&self.slot))
     }
 
@@ -321,6 +332,9 @@ impl<'a> Context<'a> {
 
     /// The same where the rows of several blocks are joined.
     pub fn predicate_of(&self, expr: &BoundExpr, blocks: &[BlockId]) -> SqlResult<Expr> {
+        if !self.binder.kept_parameters.is_none() {
+            self.compared_parameters.borrow_mut().note(expr);
+        }
         plan_result(self.with_placeholders(expr, blocks).to_predicate(&self.slot))
     }
 

@@ -13,100 +13,53 @@ use squall_functions::expr::{BoundExpr, Call, CompareOp, with_value_of};
 use squall_functions::operators::bits::BitOp;
 use squall_parser::ast;
 use squall_registry::{AggregateFunction, Coercibility, ExprType, Volatility};
-use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
+use squall_types::{Charset, CollationId, ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
 impl Context<'_> {
     /// Binds an expression that gives one value.
-    #[expect(clippy::too_many_lines, reason = "one arm for each expression")]
     pub fn bind_expr(&mut self, expr: &ast::Expr) -> SqlResult<BoundExpr> {
         self.binder.context.kill.check()?;
+        if let Some((_, name)) = self.binder.source_subqueries.iter().find(|(subquery, _)| subquery == expr) {
+            return self.bind_column(name);
+        }
         match expr {
             ast::Expr::Literal(literal) => bind_literal(&self.binder.builder(), literal),
             ast::Expr::Column(name) => self.bind_column(name),
             ast::Expr::Placeholder(number) => Ok(self.bind_parameter(*number)),
             ast::Expr::UserVariable(name) => self.bind_user_variable(name),
             ast::Expr::Assign { variable, value } => self.bind_assignment(variable, value),
-            ast::Expr::SystemVariable(variable) => {
-                let (value, sql_type) = self.binder.tables.system_variable(variable)?;
-                self.is_told_by_text = false;
-                Ok(literal_of(value, sql_type))
-            }
+            ast::Expr::SystemVariable(variable) => self.bind_system_variable(variable),
             ast::Expr::Unary { op, operand } => self.bind_unary(*op, operand),
             ast::Expr::Binary { op, left, right } => self.bind_binary(*op, left, right),
             ast::Expr::Deep(expr) => ast::with_stack(|| Ok(self.bind_expr(expr)?.compacted())),
             ast::Expr::Chain { first, rest } => self.bind_chain(first, rest),
-            ast::Expr::And(parts) => {
-                let parts = self.bind_conditions(parts)?;
-                Ok(self.binder.builder().and(parts))
-            }
-            ast::Expr::Or(parts) => {
-                let parts = self.bind_conditions(parts)?;
-                Ok(self.binder.builder().or(parts))
-            }
-            ast::Expr::Is { operand, test, negated } => {
-                let operand = self.bind_compared(operand)?;
-                let builder = self.binder.builder();
-                Ok(match test {
-                    ast::IsTest::Null | ast::IsTest::Unknown => builder.is_null(operand, *negated),
-                    ast::IsTest::True => builder.is_truth(operand, true, *negated),
-                    ast::IsTest::False => builder.is_truth(operand, false, *negated),
-                })
-            }
-            ast::Expr::Between { operand, low, high, negated } => {
-                let (operand, low, high) = (self.bind_compared(operand)?, self.bind_expr(low)?, self.bind_expr(high)?);
-                self.binder.builder().between(operand, low, high, *negated)
-            }
+            ast::Expr::And(parts) => self.bind_conditions(parts).map(|parts| self.binder.builder().and(parts)),
+            ast::Expr::Or(parts) => self.bind_conditions(parts).map(|parts| self.binder.builder().or(parts)),
+            ast::Expr::Is { operand, test, negated } => self.bind_is(operand, *test, *negated),
+            ast::Expr::Between { operand, low, high, negated } => self.bind_between(operand, low, high, *negated),
             ast::Expr::InList { operand, list, negated } => self.bind_in_list(operand, list, *negated),
             ast::Expr::InLiterals { operand, list, negated } => self.bind_in_literals(operand, list, *negated),
-            ast::Expr::InSubquery { operand, query, negated } => {
-                let operands = self.bind_row(operand)?;
-                let (op, all) = if *negated { (CompareOp::NotEqual, true) } else { (CompareOp::Equal, false) };
-                self.bind_quantified(operands, op, all, query)
-            }
+            ast::Expr::InSubquery { operand, query, negated } => self.bind_in_subquery(operand, query, *negated),
             ast::Expr::Quantified { op, quantifier, left, query } => {
-                let operands = self.bind_row(left)?;
-                let all = *quantifier == ast::Quantifier::All;
-                // Of rows there are only the comparisons that are IN and NOT IN.
-                let is_in = matches!((op, all), (ast::BinaryOp::Equal, false) | (ast::BinaryOp::NotEqual, true));
-                if operands.len() > 1 && !is_in {
-                    return Err(SqlError::new(ErrorCode::OperandColumns, &[&1]));
-                }
-                let op = comparison(*op).ok_or_else(|| SqlError::internal("ANY and ALL take a comparison"))?;
-                self.bind_quantified(operands, op, all, query)
+                self.bind_comparison_to_all(*op, *quantifier, left, query)
             }
             ast::Expr::Exists(query) => self.bind_exists(query),
             ast::Expr::Subquery(query) => self.one_column(query),
-            ast::Expr::Row(values) if values.len() > 1 => Err(SqlError::new(ErrorCode::OperandColumns, &[&1])),
-            ast::Expr::Row(values) => match values.first() {
-                Some(value) => self.bind_expr(value),
-                None => Err(SqlError::new(ErrorCode::OperandColumns, &[&1])),
+            ast::Expr::Row(values) => match &values[..] {
+                [value] => self.bind_expr(value),
+                _ => Err(SqlError::new(ErrorCode::OperandColumns, &[&1])),
             },
             ast::Expr::Like { operand, pattern, escape, negated } => {
-                let (operand, pattern) = (self.bind_expr(operand)?, self.bind_expr(pattern)?);
-                let escape = escape.as_ref().map(|escape| self.bind_expr(escape)).transpose()?;
-                self.binder.builder().like(operand, pattern, escape, *negated)
+                self.bind_like(operand, pattern, escape.as_deref(), *negated)
             }
-            ast::Expr::Regexp { operand, pattern, negated } => {
-                let (operand, pattern) = (self.bind_expr(operand)?, self.bind_expr(pattern)?);
-                self.binder.builder().regexp(operand, pattern, *negated)
-            }
+            ast::Expr::Regexp { operand, pattern, negated } => self.bind_regexp(operand, pattern, *negated),
             ast::Expr::Case { operand, branches, otherwise } => {
                 self.bind_case(operand.as_deref(), branches, otherwise.as_deref())
             }
             ast::Expr::Cast(cast) => self.bind_cast(cast),
-            ast::Expr::ConvertUsing { operand, charset } => {
-                let operand = self.bind_expr(operand)?;
-                let target = match super::types::charset_collation(charset)? {
-                    collation if collation == squall_types::CollationId::BINARY => CastTarget::Binary { length: None },
-                    collation => CastTarget::Char { length: None, collation },
-                };
-                self.binder.builder().cast(operand, &target)
-            }
-            ast::Expr::Collate { operand, collation } => {
-                let operand = self.bind_expr(operand)?;
-                self.binder.builder().collate(operand, super::types::collation_id(collation)?)
-            }
+            ast::Expr::ConvertUsing { operand, charset } => self.bind_convert_using(operand, charset),
+            ast::Expr::Collate { operand, collation } => self.bind_collate(operand, collation),
             ast::Expr::Interval { .. } => Err(SqlError::new(ErrorCode::WrongUsage, &[&"INTERVAL", &"this expression"])),
             ast::Expr::Aggregate(call) => self.bind_aggregate(call),
             ast::Expr::Window(call) => self.bind_window_call(call),
@@ -118,6 +71,89 @@ impl Context<'_> {
             ast::Expr::Sequence { .. } => Err(SqlError::unsupported("sequences")),
             other => self.bind_special_call(other),
         }
+    }
+
+    fn bind_system_variable(&mut self, variable: &ast::SystemVariable) -> SqlResult<BoundExpr> {
+        let (value, sql_type) = self.binder.tables.system_variable(variable)?;
+        self.is_told_by_text = false;
+        Ok(literal_of(value, sql_type))
+    }
+
+    fn bind_is(&mut self, operand: &ast::Expr, test: ast::IsTest, negated: bool) -> SqlResult<BoundExpr> {
+        let operand = self.bind_compared(operand)?;
+        let builder = self.binder.builder();
+        Ok(match test {
+            ast::IsTest::Null | ast::IsTest::Unknown => builder.is_null(operand, negated),
+            ast::IsTest::True => builder.is_truth(operand, true, negated),
+            ast::IsTest::False => builder.is_truth(operand, false, negated),
+        })
+    }
+
+    fn bind_between(
+        &mut self,
+        operand: &ast::Expr,
+        low: &ast::Expr,
+        high: &ast::Expr,
+        negated: bool,
+    ) -> SqlResult<BoundExpr> {
+        let (operand, low, high) = (self.bind_compared(operand)?, self.bind_expr(low)?, self.bind_expr(high)?);
+        self.binder.builder().between(operand, low, high, negated)
+    }
+
+    fn bind_in_subquery(&mut self, operand: &ast::Expr, query: &ast::Query, negated: bool) -> SqlResult<BoundExpr> {
+        let operands = self.bind_row(operand)?;
+        let (op, all) = if negated { (CompareOp::NotEqual, true) } else { (CompareOp::Equal, false) };
+        self.bind_quantified(operands, op, all, query)
+    }
+
+    /// `left op ANY (query)`, `left op ALL (query)`.
+    fn bind_comparison_to_all(
+        &mut self,
+        op: ast::BinaryOp,
+        quantifier: ast::Quantifier,
+        left: &ast::Expr,
+        query: &ast::Query,
+    ) -> SqlResult<BoundExpr> {
+        let operands = self.bind_row(left)?;
+        let all = quantifier == ast::Quantifier::All;
+        // Of rows there are only the comparisons that are IN and NOT IN.
+        let is_in = matches!((op, all), (ast::BinaryOp::Equal, false) | (ast::BinaryOp::NotEqual, true));
+        if operands.len() > 1 && !is_in {
+            return Err(SqlError::new(ErrorCode::OperandColumns, &[&1]));
+        }
+        let op = comparison(op).ok_or_else(|| SqlError::internal("ANY and ALL take a comparison"))?;
+        self.bind_quantified(operands, op, all, query)
+    }
+
+    fn bind_like(
+        &mut self,
+        operand: &ast::Expr,
+        pattern: &ast::Expr,
+        escape: Option<&ast::Expr>,
+        negated: bool,
+    ) -> SqlResult<BoundExpr> {
+        let (operand, pattern) = (self.bind_expr(operand)?, self.bind_expr(pattern)?);
+        let escape = escape.map(|escape| self.bind_expr(escape)).transpose()?;
+        self.binder.builder().like(operand, pattern, escape, negated)
+    }
+
+    fn bind_regexp(&mut self, operand: &ast::Expr, pattern: &ast::Expr, negated: bool) -> SqlResult<BoundExpr> {
+        let (operand, pattern) = (self.bind_expr(operand)?, self.bind_expr(pattern)?);
+        self.binder.builder().regexp(operand, pattern, negated)
+    }
+
+    fn bind_convert_using(&mut self, operand: &ast::Expr, charset: &str) -> SqlResult<BoundExpr> {
+        let operand = self.bind_expr(operand)?;
+        let target = match Charset::named(charset)?.default_collation() {
+            collation if collation == squall_types::CollationId::BINARY => CastTarget::Binary { length: None },
+            collation => CastTarget::Char { length: None, collation },
+        };
+        self.binder.builder().cast(operand, &target)
+    }
+
+    fn bind_collate(&mut self, operand: &ast::Expr, collation: &str) -> SqlResult<BoundExpr> {
+        let operand = self.bind_expr(operand)?;
+        self.binder.builder().collate(operand, CollationId::named(collation)?)
     }
 
     /// Binds an expression that is asked for its truth.
@@ -630,9 +666,12 @@ impl Context<'_> {
     }
 
     fn bind_grouping(&mut self, args: &[ast::Expr]) -> SqlResult<BoundExpr> {
+        if matches!(self.clause(), Clause::Where | Clause::On | Clause::Group) {
+            return Err(SqlError::new(ErrorCode::InvalidGroupFuncUse, &[]));
+        }
         let bound = args.iter().map(|arg| self.bind_expr(arg)).collect::<SqlResult<Vec<_>>>()?;
         let block = self.frame()?.scope.block;
-        let ty = ExprType { sql_type: SqlType::BIGINT, nullable: false, coercibility: Coercibility::Numeric };
+        let ty = ExprType::numeric(SqlType::BIGINT, false);
         let id = self.columns.add_computed(block, "grouping", ty);
         self.frame()?.groupings.push((id, bound));
         Ok(self.columns.expr(id))

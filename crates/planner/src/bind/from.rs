@@ -13,8 +13,8 @@ use datafusion::common::TableReference;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableScanBuilder};
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{ColumnDef, TableDef, TableEntry, ViewDef};
-use squall_executor::access::ROW_KEY_COLUMN;
-use squall_executor::access::virtual_table::is_invisible;
+use squall_executor::access::virtual_table::{is_endless, is_invisible};
+use squall_executor::access::{is_row_key_column, row_key_column};
 use squall_executor::operators::nested_block::NestedBlock;
 use squall_functions::arrow_map::expr_type_of;
 use squall_parser::ast;
@@ -122,7 +122,7 @@ impl Context<'_> {
                     None if database.eq_ignore_ascii_case("information_schema") => {
                         Err(SqlError::new(ErrorCode::UnknownTable, &[&name, &"information_schema"]))
                     }
-                    None => Err(SqlError::new(ErrorCode::NoSuchTable, &[&database, &name])),
+                    None => Err(no_such_table(&database, name)),
                 },
             },
         }
@@ -164,14 +164,7 @@ impl Context<'_> {
         let types = definition
             .columns
             .iter()
-            .map(|column| ExprType {
-                sql_type: column.sql_type.clone(),
-                nullable: column.nullable,
-                coercibility: match column.sql_type.collation() {
-                    Some(_) => Coercibility::Implicit,
-                    None => Coercibility::Numeric,
-                },
-            })
+            .map(|column| ExprType::of_column(column.sql_type.clone(), column.nullable))
             .collect();
         self.scan(database, &definition.name, alias, provider, Some(definition), types, block)
     }
@@ -184,6 +177,9 @@ impl Context<'_> {
         provider: Arc<dyn TableProvider>,
         block: BlockId,
     ) -> SqlResult<FromItem> {
+        if is_endless(&*provider) {
+            self.endless_table = Some(name.into());
+        }
         let types = provider.schema().fields().iter().map(|field| expr_type_of(field)).collect();
         self.scan(database, name, alias, provider, None, types, block)
     }
@@ -266,12 +262,13 @@ impl Context<'_> {
         let mut query = super::view::parse(view, database)?;
         let mut columns: Vec<Arc<str>> = view.columns.iter().map(|column| column.as_str().into()).collect();
         if self.binder.row_keys_of_views
-            && super::updatable::updatable(self.binder.catalog, database, view)?.is_some()
-            && let Some(key) = super::updatable::row_key_item(&query)
-            && let ast::QueryBody::Select(select) = &mut query.body
+            && !super::updatable::updatable(self.binder.catalog, database, view)?.is_empty()
         {
-            select.items.push(key);
-            columns.push(ROW_KEY_COLUMN.into());
+            let keys = super::updatable::row_key_items(self.binder.catalog, database, &query)?;
+            columns.extend((0..keys.len()).map(|table| row_key_column(table).into()));
+            if let ast::QueryBody::Select(select) = &mut query.body {
+                select.items.extend(keys);
+            }
         }
         self.tables.push(TableUse {
             in_subquery: self.in_subquery && !self.is_gathered,
@@ -394,7 +391,7 @@ impl Context<'_> {
                 Some(Arc::new(origin)),
             );
             self.columns.set_depth(id, reference.depth);
-            let invisible = **name == *ROW_KEY_COLUMN;
+            let invisible = is_row_key_column(name);
             columns.push(RelationColumn { name: Arc::clone(name), id, invisible, hidden: false });
         }
         let relation = Relation { alias: Arc::clone(alias), database, columns, definition: None, any_case: false };
@@ -424,8 +421,20 @@ impl Context<'_> {
     }
 }
 
+/// Most characters of a name.
+const NAME_CHARACTERS_MAX: usize = 64;
+
+/// 1146; 1103 or 1059 if no table can have the name.
+pub(crate) fn no_such_table(database: &str, name: &str) -> SqlError {
+    match name {
+        name if name.is_empty() || name.ends_with(' ') => SqlError::new(ErrorCode::WrongTableName, &[&name]),
+        name if name.chars().count() > NAME_CHARACTERS_MAX => SqlError::new(ErrorCode::TooLongIdent, &[&name]),
+        name => SqlError::new(ErrorCode::NoSuchTable, &[&database, &name]),
+    }
+}
+
 /// Errors inside of a view name the view.
-fn view_error(error: SqlError, database: &str, view: &str) -> SqlError {
+pub(crate) fn view_error(error: SqlError, database: &str, view: &str) -> SqlError {
     let hidden = [
         ErrorCode::NoSuchTable,
         ErrorCode::BadField,

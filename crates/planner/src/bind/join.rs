@@ -151,7 +151,7 @@ impl Context<'_> {
     }
 
     /// An outer join whose condition has subqueries that read both sides: for each row of `kept` the rows of `other`
-    /// are filtered anew.
+    /// are filtered again.
     fn join_by_rows(
         &mut self,
         kept: LogicalPlan,

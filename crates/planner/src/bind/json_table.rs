@@ -13,7 +13,7 @@ use squall_functions::expr::BoundExpr;
 use squall_functions::json::table::stored;
 use squall_functions::json::{JsonTable, Response, TableColumn, ValueResponse};
 use squall_parser::ast;
-use squall_registry::{Coercibility, ExprType};
+use squall_registry::ExprType;
 use squall_types::json::{Json, JsonPath};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::collections::HashMap;
@@ -59,7 +59,7 @@ impl Context<'_> {
         Ok(item)
     }
 
-    /// `left LEFT JOIN JSON_TABLE(…) ON condition`: the table is made anew for each row, where the condition belongs.
+    /// `left LEFT JOIN JSON_TABLE(…) ON condition`: the table is made again for each row, where the condition belongs.
     pub fn bind_json_table_on(
         &mut self,
         node: &ast::JsonTable,
@@ -103,11 +103,7 @@ impl Context<'_> {
         let mut fields = Vec::with_capacity(named.len());
         let mut relation_columns = Vec::with_capacity(named.len());
         for (name, sql_type) in named {
-            let coercibility = match sql_type.collation() {
-                Some(_) => Coercibility::Implicit,
-                None => Coercibility::Numeric,
-            };
-            let ty = ExprType { sql_type, nullable: true, coercibility };
+            let ty = ExprType::of_column(sql_type, true);
             fields.push((Some(reference.clone()), field_ref(&name, &ty)));
             let display = format!("`{alias}`.`{name}`");
             let id = self.columns.add(block, Some(reference.clone()), &name, &display, ty, None);

@@ -1,13 +1,12 @@
 //! Literals and parameters.
 
 use super::context::Context;
-use super::types::charset_collation;
 use squall_functions::build::ExprBuilder;
 use squall_functions::expr::BoundExpr;
 use squall_parser::ast;
 use squall_types::temporal::DateRules;
 use squall_types::temporal::parse::{parse_date, parse_datetime, parse_time};
-use squall_types::{CollationId, Decimal, ErrorCode, SqlError, SqlResult, Value};
+use squall_types::{Charset, CollationId, Decimal, ErrorCode, SqlError, SqlResult, Value};
 
 /// Binds a literal.
 pub(crate) fn bind_literal(builder: &ExprBuilder<'_>, literal: &ast::Literal) -> SqlResult<BoundExpr> {
@@ -53,7 +52,7 @@ fn bind_string(builder: &ExprBuilder<'_>, literal: &ast::StringLiteral) -> SqlRe
 
 /// Bytes of a character set as a string of it.
 fn bytes_of(builder: &ExprBuilder<'_>, bytes: &[u8], charset: &str) -> SqlResult<BoundExpr> {
-    let collation = charset_collation(charset)?;
+    let collation = Charset::named(charset)?.default_collation();
     if collation == CollationId::BINARY {
         return Ok(builder.literal(Value::Bytes(bytes.to_vec())));
     }

@@ -1,6 +1,6 @@
 //! The binder turns a syntax tree into a DataFusion plan with MySQL's expressions.
 //!
-//! Reading order: [`Binder`]; `context` (the state), `scope` and `column` (names), `from`, `join`, `cte`, `view`;
+//! Reading order: [`Binder`]; `context` (the state), `scope` and `column` (names), `from`, `join`, `cte`, `recursive`, `recursive_form`, `view`;
 //! `query`, `set_operation`, `select`, `aggregate`, `window`; `expr`, `literal`, `special_call`, `functional_key`,
 //! `user_variable`;
 //! `subquery` and `decorrelate`.
@@ -17,10 +17,11 @@ mod cte;
 mod decorrelate;
 pub mod environment;
 mod expr;
-mod from;
+pub(crate) mod from;
 mod functional_key;
 mod join;
 mod json_table;
+mod kept_parameters;
 pub(crate) mod literal;
 pub(crate) mod match_against;
 pub mod output;
@@ -29,6 +30,8 @@ mod parameter;
 mod pending_subquery;
 mod plans;
 mod query;
+mod recursive;
+mod recursive_form;
 mod row_expr;
 mod row_locks;
 mod scope;
@@ -44,13 +47,15 @@ mod trigger;
 mod types;
 pub mod updatable;
 mod user_variable;
-mod view;
+pub(crate) mod view;
 mod window;
 mod window_call;
 
 pub(crate) use block::position_of;
 pub(crate) use column::NUMBER_MARK;
 pub use environment::{TableRequest, TableResolver};
+pub use kept_parameters::KeptParameters;
+pub(crate) use kept_parameters::{compares_plainly, has_parameter};
 pub(crate) use output::announced_type;
 pub use output::{BoundQuery, ColumnOrigin, OutputColumn, RowLimit, TableUse};
 pub use own_expr::OwnExprs;
@@ -89,13 +94,15 @@ pub struct Binder<'a> {
     pub tables: &'a dyn TableResolver,
     /// Values of `?`; empty when a statement is only prepared.
     pub params: &'a [Value],
-    /// Whether `?` stay parameters, so that the plan can be kept for other values of the same kinds (see
-    /// [`ParameterKind`]). Otherwise they are bound as literals, whose values types and plans may depend on.
-    pub keeps_parameters: bool,
+    /// Which `?` stay parameters, so that the plan can be kept for other values of the same kinds (see
+    /// [`ParameterKind`]). The others are bound as literals, whose values types and plans may depend on.
+    pub kept_parameters: KeptParameters<'a>,
     /// The statement's text, which names result columns.
     pub text: &'a [u8],
     /// In ON DUPLICATE KEY UPDATE: the alias of the row to be inserted, which VALUES(column) reads.
     pub insert_values: Option<&'a str>,
+    /// There too: subqueries that the INSERT's source computes, with the names of its columns that have their values.
+    pub source_subqueries: &'a [(ast::Expr, ast::ColumnName)],
     /// In changes of rows: whether updatable views show the key of their table's row.
     pub row_keys_of_views: bool,
     /// In changes of rows within a transaction: how what they read is locked.
@@ -107,7 +114,7 @@ impl<'a> Binder<'a> {
     pub(crate) fn bind_parameter(&self, number: u32) -> Option<BoundExpr> {
         let value = self.params.get(number as usize)?;
         let collation = self.context.settings.collation;
-        if self.keeps_parameters
+        if self.kept_parameters.keeps(number)
             && let Some(kind) = ParameterKind::of(value)
             && let Some(ty) = kind.expr_type(collation)
         {
@@ -127,7 +134,24 @@ impl<'a> Binder<'a> {
 
     /// Binds a query.
     pub fn bind_query(&self, query: &ast::Query) -> SqlResult<BoundQuery> {
-        on_deep_stack(self.text, || self.bind_query_here(query))
+        self.with_constants(|| on_deep_stack(self.text, || self.bind_query_here(query)))
+    }
+
+    /// Binds a statement, with the values of user variables as constants; once more without if it calls programs that may assign them.
+    pub(crate) fn with_constants<T>(&self, bind: impl Fn() -> SqlResult<T>) -> SqlResult<T> {
+        let (programs, told) = (&self.context.programs, self.context.diagnostics.count());
+        let read = programs.variables_read();
+        let bound = bind()?;
+        if programs.variables_read() == read || !programs.may_assign() {
+            return Ok(bound);
+        }
+        self.context.diagnostics.truncate(told);
+        bind()
+    }
+
+    /// Whether the statement may assign user variables: one that it only reads is a constant.
+    fn assigns_variables(&self) -> bool {
+        memchr::memmem::find(self.text, b":=").is_some() || self.context.programs.may_assign()
     }
 
     /// The names that a FROM clause's columns have without their tables', in lower case.
@@ -142,7 +166,7 @@ impl<'a> Binder<'a> {
 
     fn bind_query_here(&self, query: &ast::Query) -> SqlResult<BoundQuery> {
         let mut context = Context::new(self);
-        context.assigns_variables = assigns_variables(self.text);
+        context.assigns_variables = self.assigns_variables();
         let locks = self.change_locks.clone();
         let bound = context.nested(|context| context.bind_query_with(query, locks))?;
         let columns = bound
@@ -167,6 +191,8 @@ impl<'a> Binder<'a> {
             calc_found_rows: context.found_rows_limit,
             row_order_matters: context.row_order_matters,
             is_told_by_text: context.is_told_by_text,
+            plain_parameters: context.compared_parameters.into_inner().plain(),
+            known_effects: None,
             slot: context.slot,
         })
     }
@@ -186,9 +212,4 @@ fn on_deep_stack<T>(text: &[u8], f: impl FnOnce() -> T) -> T {
     /// Statements that the smallest of stacks is enough for.
     const SHORT_BYTES: usize = 400;
     if text.len() <= SHORT_BYTES { f() } else { squall_parser::ast::with_stack(f) }
-}
-
-/// Whether a statement may assign user variables: a variable that it only reads is a constant.
-fn assigns_variables(text: &[u8]) -> bool {
-    text.windows(2).any(|pair| pair == b":=")
 }

@@ -2,11 +2,12 @@
 
 use arrow::datatypes::SchemaRef;
 use datafusion::common::Column;
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::common::tree_node::{TreeNode as _, TreeNodeRecursion};
+use datafusion::logical_expr::{Expr, LogicalPlan};
 use squall_catalog::{Invoker, TableDef, ViewDef};
-use squall_functions::expr::{BoundExpr, ExecutionSlot};
+use squall_functions::expr::{BoundExpr, CallUdf, ExecutionSlot};
 use squall_parser::ast::{LockStrength, SelectInto};
-use squall_registry::ExprType;
+use squall_registry::{ExprType, Volatility};
 use squall_types::{IntWidth, SqlType, Value};
 use std::sync::Arc;
 
@@ -28,6 +29,11 @@ pub struct BoundQuery {
     pub row_order_matters: bool,
     /// Whether the statement's text and the catalog determine its tables and its result's columns in every session.
     pub is_told_by_text: bool,
+    /// The numbers of the parameters that stand nowhere in conditions but opposite to plain columns: the plan holds for other values
+    /// of their kinds.
+    pub plain_parameters: Vec<u32>,
+    /// What [`BoundQuery::has_effects`] has said of a plan that is no longer here.
+    pub known_effects: Option<bool>,
     /// Where the plan's expressions find the statement.
     pub slot: Arc<ExecutionSlot>,
 }
@@ -35,7 +41,31 @@ pub struct BoundQuery {
 impl BoundQuery {
     /// It without its plan, for executions that have a physical one.
     pub fn without_plan(self) -> BoundQuery {
-        BoundQuery { plan: LogicalPlan::default(), ..self }
+        let known_effects = Some(self.has_effects());
+        BoundQuery { plan: LogicalPlan::default(), known_effects, ..self }
+    }
+
+    /// Whether making its rows may do more than that: assign a variable, take a lock, wait. All of them are made then, even those that are not read.
+    pub fn has_effects(&self) -> bool {
+        if let Some(known) = self.known_effects {
+            return known;
+        }
+        let mut has_effects = self.row_order_matters;
+        // Looking cannot fail.
+        let _ = self.plan.apply_with_subqueries(|node| {
+            node.apply_expressions(|expr| {
+                expr.apply(|expr| {
+                    if let Expr::ScalarFunction(function) = expr {
+                        let udf = CallUdf::of(&function.func);
+                        has_effects |= udf.is_some_and(|udf| {
+                            udf.call().volatility == Volatility::Volatile || udf.call().kernel.waits()
+                        });
+                    }
+                    Ok(TreeNodeRecursion::Continue)
+                })
+            })
+        });
+        has_effects
     }
 
     /// Whether rows that it reads are locked: by itself, or by a view or subquery in it.
@@ -145,6 +175,6 @@ pub struct TableUse {
     pub lock: Option<LockStrength>,
     /// Whether that is so because a change reads it, and not by a locking clause, which asks for privileges.
     pub locked_by_change: bool,
-    /// Whether it is read by a subquery of an expression, each time anew: what the statement changes cannot be.
+    /// Whether it is read by a subquery of an expression, each time again: what the statement changes cannot be.
     pub in_subquery: bool,
 }

@@ -1,6 +1,6 @@
 //! Binds the expressions in a table's definition: defaults, generated columns, functional key parts, checks.
 
-use super::{Binder, RowTable, TableRequest, TableResolver, parse_options};
+use super::{Binder, KeptParameters, RowTable, TableRequest, TableResolver, parse_options};
 use datafusion::catalog::TableProvider;
 use squall_catalog::{Catalog, FunctionalPart, GeneratedKind, TableDef};
 use squall_functions::expr::BoundExpr;
@@ -66,8 +66,9 @@ impl<'a> OwnExprs<'a> {
             tables: &NoTables,
             params: &[],
             text: text.as_bytes(),
-            keeps_parameters: false,
+            kept_parameters: KeptParameters::None,
             insert_values: None,
+            source_subqueries: &[],
             row_keys_of_views: false,
             change_locks: Default::default(),
         };

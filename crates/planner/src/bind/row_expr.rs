@@ -13,7 +13,7 @@ use squall_catalog::{ColumnDef, TableDef};
 use squall_functions::aggregate::AggregateCall;
 use squall_functions::expr::{BoundExpr, ColumnRef};
 use squall_parser::ast;
-use squall_registry::{Coercibility, ExprType};
+use squall_registry::ExprType;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 
@@ -53,14 +53,7 @@ impl<'a> RowTable<'a> {
             .iter()
             .map(|column| RowColumn {
                 name: &column.name,
-                expr_type: ExprType {
-                    sql_type: column.sql_type.clone(),
-                    nullable: column.nullable,
-                    coercibility: match column.sql_type.collation() {
-                        Some(_) => Coercibility::Implicit,
-                        None => Coercibility::Numeric,
-                    },
-                },
+                expr_type: ExprType::of_column(column.sql_type.clone(), column.nullable),
             })
             .collect();
         Self {
@@ -91,6 +84,14 @@ pub(crate) struct HavingNames<'g> {
     pub aliases: Vec<(Arc<str>, BoundExpr)>,
     /// GROUP BY.
     pub keys: &'g [BoundExpr],
+}
+
+/// 1111: rows are not gathered by ROLLUP here, so there is no GROUPING.
+fn check_groupings(frame: &Frame) -> SqlResult<()> {
+    match frame.groupings.is_empty() {
+        true => Ok(()),
+        false => Err(SqlError::new(ErrorCode::InvalidGroupFuncUse, &[])),
+    }
 }
 
 impl Binder<'_> {
@@ -132,7 +133,7 @@ impl Binder<'_> {
         conditions: bool,
     ) -> SqlResult<Vec<BoundExpr>> {
         let mut context = Context::new(self);
-        context.assigns_variables = super::assigns_variables(self.text);
+        context.assigns_variables = self.assigns_variables();
         let scope = row_scope(&mut context, tables);
         let (bound, frame) = context.with_frame(Frame::new(scope, clause), |context| {
             exprs
@@ -146,6 +147,7 @@ impl Binder<'_> {
                 })
                 .collect::<SqlResult<Vec<_>>>()
         })?;
+        check_groupings(&frame)?;
         match frame.subqueries.is_empty() {
             true => Ok(bound),
             false => Err(SqlError::unsupported("a subquery in an expression of one row")),
@@ -161,7 +163,7 @@ impl Binder<'_> {
     fn bind_group_expr_here(&self, expr: &ast::Expr, groups: GroupRows<'_>) -> SqlResult<BoundExpr> {
         let GroupRows { tables, aggregates, having } = groups;
         let mut context = Context::new(self);
-        context.assigns_variables = super::assigns_variables(self.text);
+        context.assigns_variables = self.assigns_variables();
         let scope = row_scope(&mut context, tables);
         let block = scope.block;
         let width: usize = tables.iter().map(|table| table.columns.len()).sum();
@@ -181,6 +183,7 @@ impl Binder<'_> {
             true => context.bind_condition(expr),
             false => context.bind_expr(expr),
         })?;
+        check_groupings(&frame)?;
         if !frame.subqueries.is_empty() {
             return Err(SqlError::unsupported("a subquery in an expression of one row"));
         }

@@ -10,6 +10,7 @@ use super::scope::{Clause, Found};
 use squall_catalog::name::eq_ignore_case;
 use squall_functions::expr::BoundExpr;
 use squall_parser::ast;
+use squall_registry::ENDLESS_TABLE;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult};
 use std::sync::Arc;
 
@@ -22,12 +23,39 @@ impl Context<'_> {
         limit: Option<&ast::Limit>,
     ) -> SqlResult<BoundBlock> {
         let block = self.new_block();
+        let around = self.endless_table.take();
         let from = self.bind_from(&select.from, block)?;
+        let endless = std::mem::replace(&mut self.endless_table, around);
         let mut frame = Frame::new(from.scope(block), Clause::FieldList);
         super::window::check_names(&select.windows)?;
         frame.named_windows.clone_from(&select.windows);
-        let (bound, _) = self.with_frame(frame, |context| context.bind_block(select, from, order_by, limit, block))?;
+        let (bound, _) = self.with_frame(frame, |context| {
+            if let Some(table) = &endless {
+                context.check_ends(table, select, order_by, limit)?;
+            }
+            context.bind_block(select, from, order_by, limit, (block, endless))
+        })?;
         Ok(bound)
+    }
+
+    /// Whether a block that reads a table without end has an end itself.
+    fn check_ends(
+        &self,
+        table: &str,
+        select: &ast::Select,
+        order_by: &[ast::OrderItem],
+        limit: Option<&ast::Limit>,
+    ) -> SqlResult<()> {
+        let has_end = limit.is_some_and(|limit| limit.count.is_some() && !limit.with_ties);
+        let reads_all = select.group_by.is_some()
+            || select.having.is_some()
+            || select.options.distinct
+            || select.options.calc_found_rows
+            || !order_by.is_empty();
+        match has_end && !reads_all {
+            true => Ok(()),
+            false => Err(SqlError::of_module(&ENDLESS_TABLE, &[&table])),
+        }
     }
 
     fn bind_block(
@@ -36,7 +64,7 @@ impl Context<'_> {
         from: FromItem,
         order_by: &[ast::OrderItem],
         limit: Option<&ast::Limit>,
-        block: BlockId,
+        (block, endless): (BlockId, Option<Arc<str>>),
     ) -> SqlResult<BoundBlock> {
         let limit = limit.map(|limit| self.bind_limit(limit)).transpose()?;
         let filtered = self.bind_where(from.plan, select.selection.as_ref(), block)?;
@@ -64,7 +92,13 @@ impl Context<'_> {
 
         let grouped = select.group_by.is_some() || !self.frame()?.aggregates.is_empty();
         let rollup = select.group_by.as_ref().is_some_and(|group_by| group_by.rollup);
+        if !rollup && !self.frame()?.groupings.is_empty() {
+            return Err(SqlError::new(ErrorCode::InvalidGroupFuncUse, &[]));
+        }
         let windowed = !self.frame()?.windows.is_empty();
+        if let Some(table) = endless.filter(|_| grouped || windowed) {
+            return Err(SqlError::of_module(&ENDLESS_TABLE, &[&table]));
+        }
         let plain = !windowed && select.having.is_none() && self.frame()?.subqueries.is_empty();
         let unlimited = limit.is_none_or(|limit| limit.offset == 0 && limit.count.is_some_and(|count| count > 0));
         let mut simple = None;
@@ -166,6 +200,9 @@ impl Context<'_> {
             } else {
                 plan = self.limit(plan, limit)?;
             }
+        } else if select.options.calc_found_rows && self.is_outermost_block() {
+            // So that all rows are counted, also where fewer are wanted.
+            self.found_rows_limit = Some(super::output::RowLimit::default());
         }
         if !hidden.is_empty() || ties.is_some() {
             let exprs = outputs

@@ -98,13 +98,24 @@ impl Context<'_> {
 
     /// The operand's rows in the types and under the names of the whole.
     pub fn converted(&self, operand: BoundBlock, outputs: &[BlockOutput]) -> SqlResult<LogicalPlan> {
+        self.converted_by(operand, outputs, |context, value, output| {
+            context.binder.builder().convert(value, &context.columns.get(output.id).reference.ty)
+        })
+    }
+
+    /// [`Context::converted`] with a conversion of its own.
+    pub fn converted_by(
+        &self,
+        operand: BoundBlock,
+        outputs: &[BlockOutput],
+        convert: impl Fn(&Self, BoundExpr, &BlockOutput) -> SqlResult<BoundExpr>,
+    ) -> SqlResult<LogicalPlan> {
         let exprs = operand
             .outputs
             .iter()
             .zip(outputs)
             .map(|(from, to)| {
-                let target = &self.columns.get(to.id).reference.ty;
-                let expr = self.binder.builder().convert(self.local(from.id), target)?;
+                let expr = convert(self, self.local(from.id), to)?;
                 Ok((plan_result(expr.to_value(&self.slot))?, to.id))
             })
             .collect::<SqlResult<Vec<(Expr, ColumnId)>>>()?;

@@ -100,6 +100,6 @@ pub(super) fn text(text: &str) -> BoundExpr {
 }
 
 fn number(number: i64) -> BoundExpr {
-    let ty = ExprType { sql_type: SqlType::BIGINT, nullable: false, coercibility: Coercibility::Numeric };
+    let ty = ExprType::numeric(SqlType::BIGINT, false);
     BoundExpr::Literal(Value::Int(number), ty)
 }

@@ -2,13 +2,15 @@
 
 use super::context::Context;
 use super::types::interval_unit;
+use squall_catalog::Invoker;
 use squall_functions::build::{CastTarget, ExprBuilder};
 use squall_functions::expr::{BoundExpr, Call};
 use squall_functions::library::spatial;
+use squall_functions::library::utility::{ASSERT, Assertion, RESULT_TYPE, ROW_RESULT};
 use squall_parser::ast;
-use squall_registry::{ScalarKernel, Volatility};
+use squall_registry::{ExprType, ScalarKernel, Volatility};
 use squall_statement_context::StatementContext;
-use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, Value};
+use squall_types::{Charset, CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
 /// Gives its argument: ANY_VALUE, which matters to the checks of grouping only.
@@ -40,7 +42,8 @@ impl Context<'_> {
     /// CHAR(): numbers as bytes, and as characters of a set. Where those take several bytes each number is one at least.
     fn bind_char(&mut self, args: Vec<BoundExpr>, charset: Option<&str>) -> SqlResult<BoundExpr> {
         let args: Vec<_> = args.into_iter().map(|arg| self.binder.builder().bytes_as_number(arg)).collect();
-        let collation = charset.map_or(Ok(CollationId::BINARY), super::types::charset_collation)?;
+        let named = |name| Charset::named(name).map(Charset::default_collation);
+        let collation = charset.map_or(Ok(CollationId::BINARY), named)?;
         if collation == CollationId::BINARY {
             return self.call("CHAR", args);
         }
@@ -181,6 +184,20 @@ impl Context<'_> {
                 (_, bound) => bound,
             };
         }
+        if let ("CURRENT_USER", Invoker::Definer(definer), []) = (upper.as_str(), &self.invoker, &*call.arguments) {
+            // Inside of a view that its definer reads.
+            let text = Value::String(format!("{}@{}", definer.user, definer.host));
+            return Ok(BoundExpr::Literal(text, self.call(&upper, Vec::new())?.ty()));
+        }
+        if let (ASSERT, [condition]) = (upper.as_str(), &*call.arguments) {
+            no_names(ErrorCode::WrongParametersToNativeFct)?;
+            return self.bind_assert(call, condition);
+        }
+        if let (RESULT_TYPE, [ast::Expr::Row(values)]) = (upper.as_str(), &*call.arguments) {
+            let values = self.bind_list(values)?;
+            let ty = self.call(&upper, values.into_iter().take(1).collect())?.ty();
+            return Ok(BoundExpr::Literal(Value::from(ROW_RESULT), ty));
+        }
         let mut args = self.bind_list(&call.arguments)?;
         for (at, argument) in call.arguments.iter().enumerate() {
             if matches!(argument, ast::Expr::Placeholder(_)) && ExprBuilder::takes_vector(&upper, at) {
@@ -193,6 +210,17 @@ impl Context<'_> {
         }
         let bound = self.binder.builder().call_named(&upper, args, &names);
         bound.map_err(|error| named_as_written(error, name))
+    }
+
+    /// ASSERT(condition), which is called with the condition's text.
+    fn bind_assert(&mut self, call: &ast::FunctionCall, condition: &ast::Expr) -> SqlResult<BoundExpr> {
+        let written = written_argument(&self.text, call).map_or_else(|| condition.to_string(), str::to_owned);
+        // Other literals are another text.
+        self.is_told_by_text = false;
+        let condition = self.bind_expr(condition)?;
+        let condition = self.binder.builder().condition(condition);
+        let (kernel, ty) = (Assertion(written.into()), ExprType::numeric(SqlType::INT, false));
+        Ok(BoundExpr::call(Call::new(ASSERT, Arc::new(kernel), vec![condition], ty, Volatility::Volatile)))
     }
 
     fn bind_stored_function(&mut self, database: Option<&str>, call: &ast::FunctionCall) -> SqlResult<BoundExpr> {
@@ -230,6 +258,14 @@ impl Context<'_> {
     fn unit_text(&self, unit: ast::IntervalUnit) -> BoundExpr {
         self.text(interval_unit(unit).name())
     }
+}
+
+/// The only argument of a call as it is written in a text; `None` where the text is another one than the call was read from.
+fn written_argument<'t>(text: &'t [u8], call: &ast::FunctionCall) -> Option<&'t str> {
+    let written = std::str::from_utf8(text.get(call.span.start as usize..call.span.end as usize)?).ok()?;
+    let name = written.get(..call.name.len())?;
+    let argument = written.get(call.name.len()..)?.trim_start().strip_prefix('(')?.strip_suffix(')')?;
+    name.eq_ignore_ascii_case(call.name.as_str()).then_some(argument.trim())
 }
 
 /// Only stored aggregate functions take DISTINCT, beside those of the grammar.

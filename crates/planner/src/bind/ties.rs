@@ -11,7 +11,7 @@ use datafusion::logical_expr::expr::{WindowFunction, WindowFunctionParams};
 use datafusion::logical_expr::{
     Expr, Filter, LogicalPlan, SortExpr, Window, WindowFrame, WindowFunctionDefinition, WindowUDF, lit,
 };
-use squall_registry::{Coercibility, ExprType};
+use squall_registry::ExprType;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType};
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl Context<'_> {
             // Constants order nothing: all rows are equal.
             return self.limit(plan, RowLimit { count: None, ..limit });
         }
-        let ty = ExprType { sql_type: SqlType::BIGINT_UNSIGNED, nullable: false, coercibility: Coercibility::Numeric };
+        let ty = ExprType::numeric(SqlType::BIGINT_UNSIGNED, false);
         let rank = self.columns.add_computed(block, "rank", ty.clone());
         let number = self.columns.add_computed(block, "row_number", ty);
         let (rank, number) = (self.columns.name(rank).to_string(), self.columns.name(number).to_string());

@@ -6,19 +6,6 @@ use squall_types::hex::InvalidDigits;
 use squall_types::temporal::IntervalUnit;
 use squall_types::{Charset, CollationId, ErrorCode, GeometryKind, SqlError, SqlResult, SqlType, StringKind};
 
-/// The collation of that name.
-pub(crate) fn collation_id(name: &str) -> SqlResult<CollationId> {
-    CollationId::from_name(name).ok_or_else(|| SqlError::new(ErrorCode::UnknownCollation, &[&name]))
-}
-
-/// The default collation of a character set.
-pub(crate) fn charset_collation(name: &str) -> SqlResult<CollationId> {
-    match Charset::from_name(name) {
-        Some(charset) => Ok(charset.default_collation()),
-        None => Err(SqlError::new(ErrorCode::UnknownCharacterSet, &[&name])),
-    }
-}
-
 /// The target of a CAST.
 pub(crate) fn cast_target(target: &ast::CastType, connection: CollationId) -> SqlResult<CastTarget> {
     let fsp = |fraction: &Option<u32>, name: &str| match fraction {
@@ -136,12 +123,10 @@ fn not_of(name: &str) -> SqlError {
 /// The collation that CHARACTER SET, COLLATE and BINARY name together.
 fn character_collation(characters: &ast::CharacterAttributes, default: CollationId) -> SqlResult<CollationId> {
     if let Some(collation) = &characters.collation {
-        return collation_id(collation);
+        return CollationId::named(collation);
     }
     let charset = match &characters.charset {
-        Some(name) => {
-            Some(Charset::from_name(name).ok_or_else(|| SqlError::new(ErrorCode::UnknownCharacterSet, &[name]))?)
-        }
+        Some(name) => Some(Charset::named(name)?),
         None => None,
     };
     Ok(match (charset, characters.binary) {

@@ -1,9 +1,9 @@
-//! Updatable views: each row of the view is one row of one table.
+//! Updatable views: each row of the view is one row of one table, or of each of several tables that it joins.
 
 use super::view::{self, invoker_inside};
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{Catalog, Invoker, TableDef, TableEntry, ViewDef};
-use squall_executor::access::ROW_KEY_COLUMN;
+use squall_executor::access::row_key_column;
 use squall_parser::ast;
 use squall_types::SqlResult;
 use std::sync::Arc;
@@ -11,17 +11,19 @@ use std::sync::Arc;
 /// How deep views may stand on views here; deeper ones are not updatable.
 const DEPTH_MAX: usize = 32;
 
-/// The columns and rows of its table that a view shows.
+/// The columns and rows of a table that a view shows.
 #[derive(Clone, Debug)]
 pub struct UpdatableView {
     /// The database of the table.
     pub database: Arc<str>,
     /// The table.
     pub table: Arc<TableDef>,
-    /// The view's columns: the name, and the ordinal in the table of those that are no expressions.
+    /// The view's columns, but for those of other tables: the name, and the ordinal in the table of those that are no expressions.
     pub columns: Vec<(Arc<str>, Option<usize>)>,
-    /// The condition of WITH CHECK OPTION, of this view or one below, on a row.
+    /// The condition of WITH CHECK OPTION, of this view or one below, on a row of a view of one table.
     pub checks: Vec<ViewCheck>,
+    /// Whether there is such a condition on joined rows, which nothing evaluates.
+    pub lacks_checks: bool,
     /// This view and those below, down to the table.
     pub levels: Vec<ViewLevel>,
 }
@@ -33,7 +35,7 @@ pub struct ViewLevel {
     pub database: Arc<str>,
     /// Its name.
     pub name: Arc<str>,
-    /// Its columns: the name, and the ordinal in the table of those that are no expressions.
+    /// Its columns, but for those of other tables: the name, and the ordinal in the table of those that are no expressions.
     pub columns: Vec<(Arc<str>, Option<usize>)>,
     /// As whom it is touched.
     pub invoker: Invoker,
@@ -54,25 +56,66 @@ pub struct ViewCheck {
     pub names: Vec<Option<Arc<str>>>,
 }
 
-/// The table and columns that can be changed through a view; `None` if there are none.
-pub fn updatable(catalog: &Catalog, database: &str, view: &ViewDef) -> SqlResult<Option<UpdatableView>> {
+/// The tables and columns that can be changed through a view, a part for each table that it joins; empty if there are none.
+pub fn updatable(catalog: &Catalog, database: &str, view: &ViewDef) -> SqlResult<Vec<UpdatableView>> {
     resolve(catalog, database, view, &Invoker::Session, false, DEPTH_MAX)
 }
 
-/// The column that has the key of the table's row, for the select list of an updatable view.
-pub(super) fn row_key_item(query: &ast::Query) -> Option<ast::SelectItem> {
-    let (_, factor) = plain_select(query)?;
-    let name = ast::ColumnName {
-        schema: None,
-        table: Some(factor.alias.clone().unwrap_or_else(|| factor.name.name.clone())),
-        column: ast::Ident::new(ROW_KEY_COLUMN),
-    };
-    let expr = ast::Expr::Column(Box::new(name));
-    Some(ast::SelectItem::Expr(Box::new(ast::SelectExpr { expr, alias: None, span: ast::Span::default() })))
+/// The columns that have the keys of the tables' rows, for the select list of an updatable view: one for each part, in order.
+pub(super) fn row_key_items(catalog: &Catalog, database: &str, query: &ast::Query) -> SqlResult<Vec<ast::SelectItem>> {
+    let mut items = Vec::new();
+    for factor in mergeable(query).and_then(|select| factors(&select.from)).unwrap_or_default() {
+        let below_database = factor.name.schema.as_ref().map_or(database, |schema| schema.as_str());
+        let parts = match catalog.entry(below_database, &factor.name.name) {
+            Some(TableEntry::View(view)) => updatable(catalog, below_database, view)?.len(),
+            _ => 1,
+        };
+        for part in 0..parts {
+            let name = ast::ColumnName {
+                schema: None,
+                table: Some(factor.alias.clone().unwrap_or_else(|| factor.name.name.clone())),
+                column: ast::Ident::new(row_key_column(part)),
+            };
+            let expr = ast::Expr::Column(Box::new(name));
+            items.push(ast::SelectItem::Expr(Box::new(ast::SelectExpr {
+                expr,
+                alias: None,
+                span: ast::Span::default(),
+            })));
+        }
+    }
+    Ok(items)
 }
 
-/// The block of a query that gives rows of one table as they are, and that table.
-fn plain_select(query: &ast::Query) -> Option<(&ast::Select, &ast::TableFactor)> {
+/// The tables of a FROM; `None` if anything else is in it.
+fn factors(from: &[ast::TableReference]) -> Option<Vec<&ast::TableFactor>> {
+    fn collect<'f>(reference: &'f ast::TableReference, all: &mut Vec<&'f ast::TableFactor>) -> Option<()> {
+        match reference {
+            ast::TableReference::Table(factor) => all.push(factor),
+            ast::TableReference::Join(join) => {
+                collect(&join.left, all)?;
+                collect(&join.right, all)?;
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+    let mut all = Vec::new();
+    from.iter().try_for_each(|reference| collect(reference, &mut all))?;
+    Some(all)
+}
+
+/// Whether each row of a view is made of one row of each of several tables.
+pub(crate) fn is_of_join(query: &ast::Query) -> bool {
+    mergeable(query).is_some_and(|select| match select.from.as_slice() {
+        [] => false,
+        [one] => matches!(one, ast::TableReference::Join(_)),
+        _ => true,
+    })
+}
+
+/// The block of a query that gives rows as they are.
+fn mergeable(query: &ast::Query) -> Option<&ast::Select> {
     let select = query.as_select()?;
     let plain = query.with.is_none()
         && query.limit.is_none()
@@ -80,8 +123,74 @@ fn plain_select(query: &ast::Query) -> Option<(&ast::Select, &ast::TableFactor)>
         && select.group_by.is_none()
         && select.having.is_none()
         && select.windows.is_empty();
-    let [ast::TableReference::Table(factor)] = select.from.as_slice() else { return None };
-    plain.then_some((select, &**factor))
+    plain.then_some(select)
+}
+
+/// The column of a table that a column of a view is.
+#[derive(Clone, Copy, Debug)]
+struct BaseColumn {
+    /// Which of the tables and views of the FROM.
+    factor: usize,
+    /// Which of its parts.
+    part: usize,
+    /// The ordinal in the part's table.
+    ordinal: usize,
+}
+
+/// What a view shows of one of the tables and views of its FROM.
+struct Below<'q> {
+    factor: &'q ast::TableFactor,
+    parts: Vec<UpdatableView>,
+}
+
+impl Below<'_> {
+    fn alias(&self) -> &ast::Ident {
+        self.factor.alias.as_ref().unwrap_or(&self.factor.name.name)
+    }
+
+    /// The part and the ordinal of a column of it; `None` if it has none of that name that can be changed.
+    fn column(&self, name: &str) -> Option<(usize, usize)> {
+        let of_part = |part: &UpdatableView| {
+            part.columns.iter().find(|(column, _)| eq_ignore_case(column, name)).and_then(|(_, ordinal)| *ordinal)
+        };
+        self.parts.iter().enumerate().find_map(|(at, part)| Some((at, of_part(part)?)))
+    }
+}
+
+/// What is below one table or view of a FROM; empty if it cannot be changed.
+fn parts_below(
+    catalog: &Catalog,
+    database: &str,
+    factor: &ast::TableFactor,
+    (inside, cascaded, depth): (&Invoker, bool, usize),
+) -> SqlResult<Vec<UpdatableView>> {
+    let database = factor.name.schema.as_ref().map_or(database, |schema| schema.as_str());
+    match catalog.entry(database, &factor.name.name) {
+        Some(TableEntry::Table(table)) => {
+            let columns = table.columns.iter().enumerate();
+            Ok(vec![UpdatableView {
+                database: database.into(),
+                table: Arc::clone(table),
+                columns: columns.map(|(at, column)| (Arc::from(column.name.as_str()), Some(at))).collect(),
+                checks: Vec::new(),
+                lacks_checks: false,
+                levels: Vec::new(),
+            }])
+        }
+        Some(TableEntry::View(inner)) => resolve(catalog, database, inner, inside, cascaded, depth - 1),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// By ordinal of the table's column: the name that the view above knows it by.
+fn names_of(part: &UpdatableView) -> Vec<Option<Arc<str>>> {
+    let mut names = vec![None; part.table.columns.len()];
+    for (name, ordinal) in &part.columns {
+        if let Some(ordinal) = ordinal {
+            names[*ordinal].get_or_insert_with(|| Arc::clone(name));
+        }
+    }
+    names
 }
 
 fn resolve(
@@ -91,76 +200,81 @@ fn resolve(
     invoker: &Invoker,
     checked_from_above: bool,
     depth: usize,
-) -> SqlResult<Option<UpdatableView>> {
+) -> SqlResult<Vec<UpdatableView>> {
     if depth == 0 || view.algorithm == "TEMPTABLE" {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let query = view::parse(view, database)?;
-    let Some((select, factor)) = plain_select(&query) else { return Ok(None) };
-    if select.items.iter().any(|item| !is_row_item(item)) {
-        return Ok(None);
+    let Some((select, factors)) = mergeable(&query).and_then(|select| Some((select, factors(&select.from)?))) else {
+        return Ok(Vec::new());
+    };
+    if select.items.len() != view.columns.len() || select.items.iter().any(|item| !is_row_item(item)) {
+        return Ok(Vec::new());
     }
-    let below_database = factor.name.schema.as_ref().map_or(database, |schema| schema.as_str());
     let inside = invoker_inside(view, invoker);
     let cascaded = checked_from_above || view.check_option == "CASCADED";
-    let (mut below, names) = match catalog.entry(below_database, &factor.name.name) {
-        Some(TableEntry::Table(table)) => {
-            let columns = table.columns.iter().enumerate();
-            let columns: Vec<_> = columns.map(|(at, column)| (Arc::from(column.name.as_str()), Some(at))).collect();
-            let names = columns.iter().map(|(name, _)| Some(Arc::clone(name))).collect();
-            let table = Arc::clone(table);
-            let database = below_database.into();
-            (UpdatableView { database, table, columns, checks: Vec::new(), levels: Vec::new() }, names)
+    let mut all_below = Vec::with_capacity(factors.len());
+    for factor in factors {
+        let parts = parts_below(catalog, database, factor, (&inside, cascaded, depth))?;
+        if parts.is_empty() {
+            return Ok(Vec::new());
         }
-        Some(TableEntry::View(inner)) => {
-            let Some(below) = resolve(catalog, below_database, inner, &inside, cascaded, depth - 1)? else {
-                return Ok(None);
+        all_below.push(Below { factor, parts });
+    }
+    // By column of the view: which of the factors, and of its parts, and which column of the table it is.
+    let place = |item: &ast::SelectItem| {
+        let ast::SelectItem::Expr(item) = item else { return None };
+        let ast::Expr::Column(column) = &item.expr else { return None };
+        let is_meant =
+            |below: &Below<'_>| column.table.as_ref().is_none_or(|table| eq_ignore_case(table, below.alias()));
+        let mut factors = all_below.iter().enumerate().filter(|(_, below)| is_meant(below));
+        factors.find_map(|(factor, below)| {
+            let (part, ordinal) = below.column(&column.column)?;
+            Some(BaseColumn { factor, part, ordinal })
+        })
+    };
+    let places: Vec<Option<BaseColumn>> = select.items.iter().map(place).collect();
+    if places.iter().all(Option::is_none) {
+        return Ok(Vec::new());
+    }
+    let is_joined = all_below.len() > 1 || all_below.iter().any(|below| below.parts.len() > 1);
+    let checked = select.selection.as_ref().filter(|_| cascaded || view.check_option == "LOCAL");
+    let mut all = Vec::new();
+    for (at, below) in all_below.into_iter().enumerate() {
+        let alias = below.alias().as_str();
+        let below_database = below.factor.name.schema.as_ref().map_or(database, |schema| schema.as_str());
+        let (alias, below_database): (Arc<str>, Arc<str>) = (alias.into(), below_database.into());
+        for (part_at, mut part) in below.parts.into_iter().enumerate() {
+            let column = |(name, place): (&String, &Option<BaseColumn>)| match place {
+                None => Some((Arc::from(name.as_str()), None)),
+                Some(base) if (base.factor, base.part) == (at, part_at) => {
+                    Some((Arc::from(name.as_str()), Some(base.ordinal)))
+                }
+                Some(_) => None,
             };
-            let mut names = vec![None; below.table.columns.len()];
-            for (name, ordinal) in &below.columns {
-                if let Some(ordinal) = ordinal {
-                    names[*ordinal].get_or_insert_with(|| Arc::clone(name));
-                }
+            let columns: Vec<(Arc<str>, Option<usize>)> = view.columns.iter().zip(&places).filter_map(column).collect();
+            match checked {
+                Some(_) if is_joined => part.lacks_checks = true,
+                Some(condition) => part.checks.push(ViewCheck {
+                    condition: condition.clone(),
+                    database: below_database.clone(),
+                    alias: alias.clone(),
+                    names: names_of(&part),
+                }),
+                None => {}
             }
-            (below, names)
+            let level = ViewLevel {
+                database: database.into(),
+                name: view.name.as_str().into(),
+                columns: columns.clone(),
+                invoker: invoker.clone(),
+                invoker_inside: inside.clone(),
+            };
+            part.levels.insert(0, level);
+            all.push(UpdatableView { columns, ..part });
         }
-        None => return Ok(None),
-    };
-    let columns = view.columns.iter().zip(&select.items).map(|(name, item)| {
-        let ordinal = match item {
-            ast::SelectItem::Expr(item) => match &item.expr {
-                ast::Expr::Column(column) => {
-                    below.columns.iter().find(|(name, _)| eq_ignore_case(name, &column.column)).and_then(|(_, at)| *at)
-                }
-                _ => None,
-            },
-            _ => None,
-        };
-        (Arc::from(name.as_str()), ordinal)
-    });
-    let columns: Vec<_> = columns.collect();
-    if columns.len() != view.columns.len() || columns.iter().all(|(_, ordinal)| ordinal.is_none()) {
-        return Ok(None);
     }
-    if let Some(condition) = &select.selection
-        && (cascaded || view.check_option == "LOCAL")
-    {
-        below.checks.push(ViewCheck {
-            condition: condition.clone(),
-            database: below_database.into(),
-            alias: factor.alias.as_ref().unwrap_or(&factor.name.name).as_str().into(),
-            names,
-        });
-    }
-    let level = ViewLevel {
-        database: database.into(),
-        name: view.name.as_str().into(),
-        columns: columns.clone(),
-        invoker: invoker.clone(),
-        invoker_inside: inside,
-    };
-    below.levels.insert(0, level);
-    Ok(Some(UpdatableView { columns, ..below }))
+    Ok(all)
 }
 
 /// Whether MySQL would merge a view into the query that reads it, instead of gathering its rows first.

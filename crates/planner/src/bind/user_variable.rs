@@ -5,7 +5,7 @@ use squall_catalog::NameKey;
 use squall_functions::expr::{BoundExpr, Call};
 use squall_functions::operators::convert::convert_value;
 use squall_parser::ast;
-use squall_registry::{Coercibility, ExprType, ScalarKernel, Volatility};
+use squall_registry::{ExprType, ScalarKernel, Volatility};
 use squall_statement_context::{StatementContext, held_by_variable};
 use squall_types::{SqlResult, SqlType, Value};
 use std::sync::Arc;
@@ -60,11 +60,10 @@ impl Context<'_> {
             // A variable that was never set is a string that is NULL.
             _ => SqlType::longtext(self.binder.context.settings.collation),
         };
-        let coercibility = match sql_type.collation() {
-            Some(_) => Coercibility::Implicit,
-            None => Coercibility::Numeric,
-        };
-        let ty = ExprType { sql_type: sql_type.clone(), nullable: true, coercibility };
+        let ty = ExprType::of_column(sql_type.clone(), true);
+        // Functions that are called may assign it, row by row.
+        self.binder.context.programs.note_variable();
+        self.row_order_matters |= self.binder.context.programs.may_assign();
         // What the statement does not assign stays the same throughout, so it is a constant to plan with.
         if !self.row_order_matters
             && !self.assigns_variables

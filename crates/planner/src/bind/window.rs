@@ -21,7 +21,7 @@ use squall_functions::arrow_map::value_to_scalar;
 use squall_functions::build::refuse_vectors;
 use squall_functions::expr::BoundExpr;
 use squall_parser::ast;
-use squall_registry::{Coercibility, ExprType};
+use squall_registry::ExprType;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -308,7 +308,7 @@ impl Context<'_> {
         if *sql_type == SqlType::BIGINT_UNSIGNED && !bound.sql_type().is_integer() {
             return Err(wrong());
         }
-        let ty = ExprType { sql_type: sql_type.clone(), nullable: false, coercibility: Coercibility::Numeric };
+        let ty = ExprType::numeric(sql_type.clone(), false);
         let converted = self.binder.builder().convert(bound, &ty)?;
         match converted.as_literal() {
             Some(Value::Int(number)) if *number < 0 => Err(wrong()),
@@ -335,7 +335,7 @@ impl Context<'_> {
         if !count.contains(&args.len()) {
             return Err(SqlError::new(ErrorCode::WrongParamCountToNativeFct, &[&name.to_ascii_lowercase()]));
         }
-        let number = |sql_type| ExprType { sql_type, nullable: false, coercibility: Coercibility::Numeric };
+        let number = |sql_type| ExprType::numeric(sql_type, false);
         let wrong = || SqlError::new(ErrorCode::WrongArguments, &[&name.to_ascii_lowercase()]);
         refuse_vectors(name, args.iter())?;
         Ok(match function {
@@ -534,7 +534,7 @@ fn positive(arg: &mut BoundExpr, least: u64) -> Option<()> {
     if number < least {
         return None;
     }
-    let ty = ExprType { sql_type: SqlType::BIGINT, nullable: false, coercibility: Coercibility::Numeric };
+    let ty = ExprType::numeric(SqlType::BIGINT, false);
     *arg = BoundExpr::Literal(Value::Int(i64::try_from(number).ok()?), ty);
     Some(())
 }

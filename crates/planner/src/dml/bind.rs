@@ -8,11 +8,11 @@ use super::plan::{
 };
 use super::source_columns::{SourceColumns, open_block};
 use super::target::Target;
-use super::view::{insertable, row_of};
+use super::view::{insertable, refuse_unchecked, row_of};
 use crate::bind::{Binder, RowColumn, RowLocks, RowTable, TableUse};
 use crate::partition::selected_partitions;
 use crate::point::NamedTable;
-use squall_executor::access::ROW_KEY_COLUMN;
+use squall_executor::access::row_key_column;
 use squall_functions::expr::BoundExpr;
 use squall_functions::expr::sort_key;
 use squall_parser::ast;
@@ -46,12 +46,12 @@ fn new_row_of<'a>(target: &'a Target, columns: &[usize], insert: &'a ast::Insert
 impl DmlBinder<'_> {
     /// Binds INSERT, REPLACE, UPDATE or DELETE.
     pub fn bind(&self, statement: &ast::Statement) -> SqlResult<DmlPlan> {
-        match statement {
+        self.binder.with_constants(|| match statement {
             ast::Statement::Insert(insert) => Ok(DmlPlan::Insert(Box::new(self.bind_insert(insert)?))),
             ast::Statement::Update(update) => self.bind_update(update),
             ast::Statement::Delete(delete) => self.bind_delete(delete),
             _ => Err(SqlError::internal("not a data change")),
-        }
+        })
     }
 
     // ---- INSERT and REPLACE ----
@@ -59,7 +59,7 @@ impl DmlBinder<'_> {
     /// Binds INSERT and REPLACE.
     pub fn bind_insert(&self, insert: &ast::Insert) -> SqlResult<InsertPlan> {
         let statement = if insert.replace { "REPLACE" } else { "INSERT" };
-        let target = restricted(self.changed(&insert.table, None, statement)?, &insert.partitions)?;
+        let target = restricted(self.inserted(insert, statement)?, &insert.partitions)?;
         let columns = self.insert_columns(&target, statement, insert)?;
         let source_columns = match open_block(insert) {
             Some((select, with)) => {
@@ -68,12 +68,16 @@ impl DmlBinder<'_> {
             }
             None => SourceColumns::default(),
         };
+        let source_columns = source_columns.with_subqueries(insert);
         let source = match &insert.source {
-            ast::InsertSource::Values(rows) => self.bind_rows(&target, &columns, rows)?,
+            ast::InsertSource::Values(rows) => self.bind_rows(&target, &columns, rows, &source_columns)?,
             ast::InsertSource::Query(query) => {
                 let bound = match source_columns.len() {
                     0 => self.binder.bind_query(query)?,
-                    _ => self.binder.bind_query(&source_columns.added_to(query))?,
+                    _ => {
+                        let query = source_columns.added_to(query, columns.len(), open_block(insert).is_some());
+                        self.bind_with_subqueries(&query, &source_columns, &target)?
+                    }
                 };
                 if bound.columns.len() != columns.len() + source_columns.len() {
                     return Err(SqlError::new(ErrorCode::WrongValueCountOnRow, &[&1]));
@@ -90,7 +94,8 @@ impl DmlBinder<'_> {
                 InsertRows::Query(query) => source_columns.tables(&query.columns[columns.len()..]),
                 InsertRows::Values(_) => Vec::new(),
             };
-            OnDuplicate::Update(self.bind_on_duplicate(&target, &columns, insert, from_source)?)
+            let subqueries = source_columns.subqueries();
+            OnDuplicate::Update(self.bind_on_duplicate(&target, &columns, insert, (from_source, subqueries))?)
         };
         let returning = self.bind_returning(&target, &insert.returning)?;
         Ok(InsertPlan { target, columns, source, on_duplicate, ignore: insert.ignore, returning })
@@ -128,13 +133,45 @@ impl DmlBinder<'_> {
         Ok(columns)
     }
 
-    fn bind_rows(&self, target: &Target, columns: &[usize], rows: &ast::ValueRows) -> SqlResult<InsertRows> {
+    /// The source's query, which computes subqueries of ON DUPLICATE KEY UPDATE, too.
+    fn bind_with_subqueries(
+        &self,
+        query: &ast::Query,
+        source_columns: &SourceColumns,
+        target: &Target,
+    ) -> SqlResult<crate::bind::BoundQuery> {
+        let has_subqueries = !source_columns.subqueries().is_empty();
+        match self.binder.bind_query(query) {
+            Ok(bound) if has_subqueries => {
+                refuse_own_subquery(&bound, target, "INSERT")?;
+                Ok(bound)
+            }
+            Err(error) if has_subqueries && error.is(ErrorCode::BadField) => {
+                Err(SqlError::unsupported("subqueries of ON DUPLICATE KEY UPDATE that name columns of the row"))
+            }
+            bound => bound,
+        }
+    }
+
+    fn bind_rows(
+        &self,
+        target: &Target,
+        columns: &[usize],
+        rows: &ast::ValueRows,
+        source_columns: &SourceColumns,
+    ) -> SqlResult<InsertRows> {
         if let Some(number) = rows.row_of_other_width(columns.len()) {
             return Err(SqlError::new(ErrorCode::WrongValueCountOnRow, &[&number]));
         }
+        if source_columns.len() > 0 {
+            let error = SqlError::unsupported("DEFAULT in rows beside subqueries of ON DUPLICATE KEY UPDATE");
+            return self.bind_rows_as_query(target, columns, rows, source_columns, error);
+        }
         match self.bind_values(target, columns, rows) {
             Ok(values) => Ok(InsertRows::Values(values)),
-            Err(error) if error.is(ErrorCode::NotSupportedYet) => self.bind_rows_as_query(target, columns, rows, error),
+            Err(error) if error.is(ErrorCode::NotSupportedYet) => {
+                self.bind_rows_as_query(target, columns, rows, source_columns, error)
+            }
             Err(error) => Err(error),
         }
     }
@@ -173,6 +210,7 @@ impl DmlBinder<'_> {
         target: &Target,
         columns: &[usize],
         rows: &ast::ValueRows,
+        source_columns: &SourceColumns,
         error: SqlError,
     ) -> SqlResult<InsertRows> {
         if columns.is_empty() || rows.len() > QUERY_ROWS_MAX {
@@ -183,7 +221,13 @@ impl DmlBinder<'_> {
             return Err(error);
         }
         let query = ast::Query::new(ast::QueryBody::Values(rows));
-        let query = self.binder.bind_query(&query)?;
+        let query = match source_columns.len() {
+            0 => self.binder.bind_query(&query)?,
+            _ => {
+                let query = source_columns.added_to(&query, columns.len(), false);
+                self.bind_with_subqueries(&query, source_columns, target)?
+            }
+        };
         refuse_own_values(&query, target)?;
         Ok(InsertRows::Query(Box::new(query)))
     }
@@ -205,14 +249,14 @@ impl DmlBinder<'_> {
         target: &Target,
         columns: &[usize],
         insert: &ast::Insert,
-        from_source: Vec<RowTable<'_>>,
+        (from_source, source_subqueries): (Vec<RowTable<'_>>, &[(ast::Expr, ast::ColumnName)]),
     ) -> SqlResult<Vec<ColumnAssignment>> {
         // The new row may hold NULL where its column allows none: the statement failed before it was stored.
         let new_row = new_row_of(target, columns, insert)?;
         let new_alias = new_row.alias;
         let mut scope = vec![row_of(target), new_row];
         scope.extend(from_source);
-        let binder = Binder { insert_values: Some(new_alias), ..self.binder.clone() };
+        let binder = Binder { insert_values: Some(new_alias), source_subqueries, ..self.binder.clone() };
         insert
             .on_duplicate
             .iter()
@@ -262,7 +306,9 @@ impl DmlBinder<'_> {
     /// Binds UPDATE.
     pub fn bind_update(&self, update: &ast::Update) -> SqlResult<DmlPlan> {
         if let ([ast::TableReference::Table(factor)], None) = (update.tables.as_slice(), &update.with) {
-            let target = self.changed(&factor.name, factor.alias.as_ref(), "UPDATE")?;
+            let mut targets = self.changed_parts(&factor.name, factor.alias.as_ref(), "UPDATE")?;
+            // A view of several tables has several.
+            let target = targets.pop().ok_or_else(|| SqlError::internal("an UPDATE of nothing"))?;
             let target = restricted(target, &factor.partitions)?;
             if target.view.is_none() && !self.by_query {
                 match self.bind_single_update(&target, update) {
@@ -328,16 +374,24 @@ impl DmlBinder<'_> {
         let mut changes: Vec<TableChange> = Vec::new();
         for assignment in &update.assignments {
             let (alias, target) = self.assigned_table(&tables, &assignment.column, "UPDATE")?;
-            let is_same = |other: &Target| other.alias == target.alias && other.database == target.database;
+            let is_same = |other: &Target| {
+                other.alias == target.alias && other.database == target.database && other.part() == target.part()
+            };
             let at = match changes.iter().position(|change| is_same(&change.target)) {
                 Some(at) => at,
                 None => {
+                    refuse_unchecked(target)?;
+                    if let Some(view) = &target.view
+                        && found.tables.contains(alias)
+                    {
+                        return Err(SqlError::new(ErrorCode::ViewMultiupdate, &[&view.database, &view.name]));
+                    }
                     changes.push(TableChange {
                         target: target.clone(),
                         key_column: found.items.len(),
                         values: Vec::new(),
                     });
-                    found.push_table(alias);
+                    found.push_table(alias, target.part());
                     changes.len() - 1
                 }
             };
@@ -387,7 +441,7 @@ impl DmlBinder<'_> {
                     alias: alias.clone(),
                     hints: Vec::new(),
                 };
-                let named = factor_name(&factor);
+                let named = self.factor_name(&factor);
                 (vec![named], vec![ast::TableReference::Table(Box::new(factor))])
             }
             ast::DeleteTarget::Multiple { tables, from } => (tables.clone(), from.clone()),
@@ -416,13 +470,20 @@ impl DmlBinder<'_> {
         let mut found = FoundByQuery::default();
         let mut changes = Vec::new();
         for factor in named {
-            let own = factor_name(factor);
+            let own = self.factor_name(factor);
             let Some((alias, target)) = tables.iter().find(|(alias, _)| *alias == own) else {
                 let error = SqlError::new(ErrorCode::NonUpdatableTable, &[&own.name.as_str(), &"DELETE"]);
                 return Err(self.changed(&factor.name, factor.alias.as_ref(), "DELETE").err().unwrap_or(error));
             };
+            if tables.iter().filter(|(other, _)| other == alias).count() > 1 {
+                // A view of several tables.
+                return Err(self
+                    .changed(&factor.name, factor.alias.as_ref(), "DELETE")
+                    .err()
+                    .unwrap_or_else(|| SqlError::new(ErrorCode::NonUpdatableTable, &[&own.name.as_str(), &"DELETE"])));
+            }
             changes.push(TableChange { target: target.clone(), key_column: found.items.len(), values: Vec::new() });
-            found.push_table(alias);
+            found.push_table(alias, target.part());
         }
         let query = self.find_query(
             found,
@@ -466,6 +527,19 @@ impl DmlBinder<'_> {
         Ok(Box::new(binder.bind_query(&query)?))
     }
 
+    /// The name of a table of FROM in the rest of the statement: its alias, or its own with its database, since a table of another
+    /// database may have the same name.
+    fn factor_name(&self, factor: &ast::TableFactor) -> ast::ObjectName {
+        let of_default = || self.binder.default_database.map(ast::Ident::new);
+        match &factor.alias {
+            Some(alias) => ast::ObjectName { schema: None, name: alias.clone() },
+            None => {
+                let schema = factor.name.schema.clone().or_else(of_default);
+                ast::ObjectName { schema, name: factor.name.name.clone() }
+            }
+        }
+    }
+
     /// The base tables of a FROM by what the statement calls them.
     fn base_tables(&self, from: &[ast::TableReference]) -> SqlResult<Vec<(ast::ObjectName, Target)>> {
         let mut tables = Vec::new();
@@ -483,9 +557,8 @@ impl DmlBinder<'_> {
         match reference {
             ast::TableReference::Table(factor) => {
                 // Other views and table expressions may be read, not changed.
-                if let Ok(target) = self.changed(&factor.name, factor.alias.as_ref(), "UPDATE") {
-                    tables.push((factor_name(factor), target));
-                }
+                let targets = self.changed_parts(&factor.name, factor.alias.as_ref(), "UPDATE").unwrap_or_default();
+                tables.extend(targets.into_iter().map(|target| (self.factor_name(factor), target)));
                 Ok(())
             }
             ast::TableReference::Join(join) => {
@@ -504,12 +577,16 @@ impl DmlBinder<'_> {
         name: &ast::ColumnName,
         statement: &str,
     ) -> SqlResult<(&'t ast::ObjectName, &'t Target)> {
-        let mut found = tables.iter().filter(|(alias, target)| match &name.table {
+        let is_called = |(alias, target): &&(ast::ObjectName, Target)| match &name.table {
             Some(table) => {
                 *alias.name == **table && name.schema.as_ref().is_none_or(|schema| **schema == *target.database)
             }
-            None => !matches!(target.column(&name.column), Ok(None)),
-        });
+            None => true,
+        };
+        // Of a view of several tables it is the one that has the column; a column of none is an expression.
+        let has_column = |(_, target): &&(ast::ObjectName, Target)| !matches!(target.column(&name.column), Ok(None));
+        let is_of_one = name.table.is_some() && tables.iter().filter(is_called).count() == 1;
+        let mut found = tables.iter().filter(is_called).filter(|table| is_of_one || has_column(table));
         let Some((alias, target)) = found.next() else {
             return match &name.table {
                 Some(table) if !tables.iter().any(|(alias, _)| *alias.name == **table) => {
@@ -518,7 +595,7 @@ impl DmlBinder<'_> {
                 _ => Err(SqlError::new(ErrorCode::BadField, &[&display_name(name), &"field list"])),
             };
         };
-        if found.next().is_some() {
+        if found.any(|(other, _)| other != alias) {
             return Err(SqlError::new(ErrorCode::NonUniqueColumn, &[&display_name(name), &"field list"]));
         }
         Ok((alias, target))
@@ -535,9 +612,9 @@ struct FoundByQuery {
 }
 
 impl FoundByQuery {
-    /// The rows of a table.
-    fn push_table(&mut self, table: &ast::ObjectName) {
-        self.items.push(row_key_item(table));
+    /// The rows of a table, or of one of the tables that a view joins.
+    fn push_table(&mut self, table: &ast::ObjectName, part: usize) {
+        self.items.push(row_key_item(table, part));
         self.tables.push(table.clone());
     }
 }
@@ -589,11 +666,11 @@ fn item(expr: ast::Expr) -> ast::SelectItem {
     ast::SelectItem::Expr(Box::new(ast::SelectExpr { expr, alias: None, span: ast::Span::default() }))
 }
 
-fn row_key_item(table: &ast::ObjectName) -> ast::SelectItem {
+fn row_key_item(table: &ast::ObjectName, part: usize) -> ast::SelectItem {
     item(ast::Expr::Column(Box::new(ast::ColumnName {
         schema: table.schema.clone(),
         table: Some(table.name.clone()),
-        column: ast::Ident::new(ROW_KEY_COLUMN),
+        column: ast::Ident::new(row_key_column(part)),
     })))
 }
 
@@ -602,11 +679,4 @@ fn display_name(name: &ast::ColumnName) -> String {
         Some(table) => format!("{}.{}", table.as_str(), name.column.as_str()),
         None => name.column.as_str().to_string(),
     }
-}
-
-/// The name of a table of FROM in the rest of the statement.
-fn factor_name(factor: &ast::TableFactor) -> ast::ObjectName {
-    let schema = if factor.alias.is_some() { None } else { factor.name.schema.clone() };
-    let name = factor.alias.clone().unwrap_or_else(|| factor.name.name.clone());
-    ast::ObjectName { schema, name }
 }

@@ -3,7 +3,10 @@
 use super::rules::RulesCache;
 use super::target::Target;
 use crate::bind::Binder;
-use squall_catalog::{TableDef, TableEntry};
+use crate::bind::from::{no_such_table, view_error};
+use crate::bind::updatable::is_of_join;
+use crate::bind::view;
+use squall_catalog::{TableDef, TableEntry, ViewDef};
 use squall_parser::ast;
 use squall_row_store::TableStore;
 use squall_types::{ErrorCode, SqlError, SqlResult};
@@ -60,18 +63,36 @@ impl<'a> DmlBinder<'a> {
         }
         match self.binder.catalog.entry(database, &name.name) {
             Some(TableEntry::Table(def)) => Ok(def.clone()),
-            Some(TableEntry::View(_)) => {
-                let inserts = matches!(statement, "INSERT" | "REPLACE");
-                let error = if inserts { ErrorCode::NonInsertableTable } else { ErrorCode::NonUpdatableTable };
-                Err(SqlError::new(error, &[&name.name.as_str(), &statement]))
-            }
+            Some(TableEntry::View(view)) => Err(self.not_updatable(database, view, &name.name, statement)),
             None if self.binder.catalog.database(database).is_none()
                 && !self.binder.tables.virtual_database(database) =>
             {
                 Err(SqlError::new(ErrorCode::BadDatabase, &[&database]))
             }
-            None => Err(SqlError::new(ErrorCode::NoSuchTable, &[&database, &name.name.as_str()])),
+            None => Err(no_such_table(database, &name.name)),
         }
+    }
+
+    /// Why a view cannot be changed: 1356 if it cannot be read either, 1395 for rows of several tables, 1288 or 1471 otherwise.
+    fn not_updatable(&self, database: &str, view: &ViewDef, name: &str, statement: &str) -> SqlError {
+        let query = match view::parse(view, database) {
+            Ok(query) => query,
+            Err(error) => return error,
+        };
+        if let Err(error) = self.binder.bind_query(&query) {
+            let error = view_error(error, database, &view.name);
+            if error.is(ErrorCode::ViewInvalid) {
+                return error;
+            }
+        }
+        let error = match statement {
+            "INSERT" | "REPLACE" => ErrorCode::NonInsertableTable,
+            "DELETE" if is_of_join(&query) => {
+                return SqlError::new(ErrorCode::ViewDeleteMergeView, &[&database, &view.name]);
+            }
+            _ => ErrorCode::NonUpdatableTable,
+        };
+        SqlError::new(error, &[&name, &statement])
     }
 
     pub(super) fn target_of(&self, database: &str, alias: &str, def: &Arc<TableDef>) -> SqlResult<Target> {

@@ -3,6 +3,7 @@
 use super::change::{delete_row, update_result, update_selected};
 use super::find::{RowChange, change_keys, choose_path, find_by_columns, for_each_selected, note_use, push_returned};
 use super::plan::{DeletePlan, Selection, UpdatePlan};
+use super::query::{OnLastAttempt, with_newer_rows};
 use super::segment_rows::{self, BulkDone, FoundRows};
 use super::target::Target;
 use super::ways::RowEvent;
@@ -13,7 +14,7 @@ use squall_statement_context::TableOperation;
 
 /// Carries an UPDATE out.
 pub(super) fn execute_update(context: &mut DmlContext<'_>, plan: &UpdatePlan) -> StoreResult<DmlResult> {
-    context.atomically(|context| {
+    change_selected(context, &plan.selection, |context| {
         let (mut matched, mut changed) = (0u64, 0u64);
         let assigned: Vec<usize> = plan.assignments.iter().map(|assignment| assignment.column).collect();
         let event = RowEvent::Update(&assigned);
@@ -36,7 +37,7 @@ pub(super) fn execute_update(context: &mut DmlContext<'_>, plan: &UpdatePlan) ->
 
 /// Carries a DELETE out.
 pub(super) fn execute_delete(context: &mut DmlContext<'_>, plan: &DeletePlan) -> StoreResult<DmlResult> {
-    context.atomically(|context| {
+    change_selected(context, &plan.selection, |context| {
         let mut result = DmlResult::default();
         let event = (RowEvent::Delete, !plan.returning.is_empty());
         let found = match find_in_segments(context, &plan.target, &plan.selection, event)? {
@@ -57,6 +58,19 @@ pub(super) fn execute_delete(context: &mut DmlContext<'_>, plan: &DeletePlan) ->
         note_use(context, &plan.target, index, TableOperation::Delete, result.affected_rows);
         Ok(result)
     })
+}
+
+/// Changes the selected rows, all or none. One row is found when it is locked; where several are looked for, the statement begins again if one
+/// of them has changed meanwhile.
+fn change_selected<T>(
+    context: &mut DmlContext<'_>,
+    selection: &Selection,
+    attempt: impl FnMut(&mut DmlContext<'_>) -> StoreResult<T>,
+) -> StoreResult<T> {
+    match selection.key.is_some() {
+        true => context.atomically(attempt),
+        false => with_newer_rows(context, OnLastAttempt::TakeNewest, attempt),
+    }
 }
 
 /// How a statement's rows were found.

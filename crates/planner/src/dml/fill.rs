@@ -184,18 +184,24 @@ pub(super) fn next_auto_increment(
     increment: u64,
     offset: u64,
 ) -> SqlResult<u64> {
-    let increment = increment.max(1);
     let mut value = store.next_auto_increment(table, 1);
-    if increment > 1 {
-        let offset = if offset > increment { 1 } else { offset };
-        let past = value.saturating_sub(offset) % increment;
-        let skip = if value < offset { offset - value } else { (increment - past) % increment };
-        if skip > 0 {
-            value = value.saturating_add(skip);
-            store.next_auto_increment(table, skip);
-        }
+    let skip = of_form(value, increment, offset) - value;
+    if skip > 0 {
+        value += skip;
+        store.next_auto_increment(table, skip);
     }
     if value == u64::MAX { Err(SqlError::new(ErrorCode::AutoIncrementReadFailed, &[])) } else { Ok(value) }
+}
+
+/// The first value of the form `offset + n × increment` that is not below another one.
+pub(super) fn of_form(value: u64, increment: u64, offset: u64) -> u64 {
+    if increment <= 1 {
+        return value;
+    }
+    let offset = if offset > increment { 1 } else { offset };
+    let past = value.saturating_sub(offset) % increment;
+    let skip = if value < offset { offset - value } else { (increment - past) % increment };
+    value.saturating_add(skip)
 }
 
 pub(super) fn as_u64(value: &Value) -> Option<u64> {

@@ -54,7 +54,7 @@ pub fn for_each_selected(
     let has_words = target.def().indexes.iter().any(IndexDef::is_fulltext);
     let view = has_words.then(|| context.transaction.change_view());
     let env = context.env;
-    let _words = view.map(|view| SnapshotWords::read_by(&env.context, &view, &env.store));
+    let _words = view.map(|view| SnapshotWords::read_by(&env.context, &view, env.store.clone()));
     if let Some(key) = &selection.key
         && let Some(lookup) = key.lookup(&target.table, context.parameters)?
     {
@@ -196,7 +196,7 @@ pub fn choose_path(
     let lock_cost = if context.transaction.options().autocommit { COST_LOCK_SHORT } else { COST_LOCK };
     // Rows are changed, so all of each is needed.
     let all: Vec<usize> = (0..def.columns.len()).collect();
-    let path = choose(&env.store, &view, &target.table, &predicate, &all, &IndexHints::default(), lock_cost)?;
+    let path = choose(&*env.store, &view, &target.table, &predicate, &all, &IndexHints::default(), lock_cost)?;
     if selection.order.is_empty() {
         return Ok((path, Some(Direction::Forward)));
     }
@@ -211,7 +211,7 @@ pub fn choose_path(
         let table_rows = env.store.table_stats(&target.table).row_count as f64;
         let rows_read = path.rows_read_in_order(limit as f64, table_rows, selection.condition.is_some());
         for position in 0..def.indexes.len() {
-            if let Some(ordered) = whole_index(&env.store, &target.table, position, &all)
+            if let Some(ordered) = whole_index(&*env.store, &target.table, position, &all)
                 && rows_read * (ordered.cost_per_row() + lock_cost) <= path.cost
                 && let Some(direction) = direction_of(&ordered)
             {

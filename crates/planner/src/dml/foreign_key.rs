@@ -141,7 +141,7 @@ pub fn check_parents_in(
         let found = match parent_of(&env.catalog, &target.database, own, key) {
             Some((parent, columns)) => {
                 let rows =
-                    KeyedRows::new(&env.store, view, parent, &columns, &values, &env.context.settings.time_zone)?;
+                    KeyedRows::new(&*env.store, view, parent, &columns, &values, &env.context.settings.time_zone)?;
                 rows.is_any_in(view)?
             }
             None => false,
@@ -386,7 +386,7 @@ fn for_each_row(
     }
     let view = context.transaction.newest_view();
     let env = context.env;
-    let rows = KeyedRows::new(&env.store, &view, def, columns, values, &env.context.settings.time_zone)?;
+    let rows = KeyedRows::new(&*env.store, &view, def, columns, values, &env.context.settings.time_zone)?;
     for range in &rows.ranges {
         let mut scan = context.transaction.scan_newest(&view, &table, range, request);
         while let Some(LockedRow { row, .. }) = scan.next(context.transaction)? {

@@ -1,18 +1,18 @@
 //! INSERT and REPLACE.
 
-use super::fill::{IdSource, RowFiller, as_u64, next_auto_increment};
+use super::fill::{IdSource, RowFiller, as_u64, next_auto_increment, of_form};
 use super::find::{note_use, with_parameters};
 use super::packed::PackedRowReader;
 use super::plan::{ColumnAssignment, InsertPlan, InsertRows, NewValue, OnDuplicate, PackedInsert, column_types};
-use super::query::for_each_row_of;
-use super::target::RowMaker;
+use super::query::{OnLastAttempt, for_each_row_of, with_newer_rows};
+use super::target::{RowMaker, Target};
 use super::ways::{RowEvent, WayOptions};
 use super::{DmlContext, DmlResult, change, foreign_key, ignorable};
-use crate::bind::BoundQuery;
+use crate::bind::{BoundQuery, TableUse};
 use squall_catalog::{Authorized, TriggerEvent};
 use squall_functions::build::ExprBuilder;
 use squall_functions::expr::BoundExpr;
-use squall_row_store::{BulkLoad, DuplicateKey, OnDuplicate as BulkDuplicate, Row, StoreError, StoreResult};
+use squall_row_store::{BulkLoad, DuplicateKey, OnDuplicate as BulkDuplicate, ReadView, Row, StoreError, StoreResult};
 use squall_statement_context::TableOperation;
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::borrow::Cow;
@@ -25,7 +25,7 @@ const BULK_BYTES_MIN: usize = 16 << 20;
 /// Carries an INSERT or REPLACE out.
 pub(super) fn execute_insert(context: &mut DmlContext<'_>, plan: Authorized<&InsertPlan>) -> StoreResult<DmlResult> {
     match plan.optional_part(InsertPlan::query) {
-        Some(query) => context.atomically(|context| {
+        Some(query) => with_newer_rows(context, OnLastAttempt::Fail(&plan.target.def().name), |context| {
             let mut inserter = Inserter::begin(context, plan.get(), false);
             inserter.stage(true)?;
             inserter.insert_query(query)?;
@@ -151,6 +151,12 @@ pub fn fill_table(context: &mut DmlContext<'_>, plan: Authorized<&InsertPlan>, s
     Ok(result)
 }
 
+/// Whether a query reads rows of a table that it does not lock.
+fn reads_unlocked(query: &BoundQuery, target: &Target) -> bool {
+    let is_target = |table: &TableUse| table.definition.as_ref().is_some_and(|def| def.id == target.def().id);
+    query.tables.iter().any(|table| is_target(table) && table.lock.is_none())
+}
+
 /// Inserts rows one after another; LOAD DATA uses it directly.
 pub struct Inserter<'c, 'p, 'a> {
     context: &'c mut DmlContext<'a>,
@@ -163,10 +169,14 @@ pub struct Inserter<'c, 'p, 'a> {
     duplicates: u64,
     /// The AUTO_INCREMENT value that was generated for the current row.
     row_id: Option<u64>,
+    /// The next value that is generated, if the statement does not take it from the table's counter (`insert_id`).
+    next_id: Option<u64>,
     /// That of the last row that had its own, or was changed in the place of a new one.
     last_id: Option<u64>,
     /// Whether any row was stored or changed.
     stores_any: bool,
+    /// The view in which the query reads the table itself, if it does and does not lock its rows: they may be others when they are changed.
+    found_in: Option<ReadView>,
     /// Values of the query's row that ON DUPLICATE KEY UPDATE reads.
     source_row: Vec<Value>,
     bulk: Option<BulkLoad>,
@@ -183,6 +193,7 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
     }
 
     fn begin(context: &'c mut DmlContext<'a>, plan: &'p InsertPlan, single: bool) -> Self {
+        let next_id = Some(context.options.insert_id).filter(|id| *id != 0);
         Inserter {
             context,
             plan,
@@ -192,8 +203,10 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
             records: 0,
             duplicates: 0,
             row_id: None,
+            next_id,
             last_id: None,
             stores_any: false,
+            found_in: None,
             source_row: Vec::new(),
             bulk: None,
             staged: None,
@@ -300,6 +313,10 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
     fn insert_query(&mut self, query: Authorized<&BoundQuery>) -> StoreResult<()> {
         let env = with_parameters(self.context);
         let types = column_types(&query);
+        self.found_in = if reads_unlocked(&query, &self.plan.target) { env.view.clone() } else { None };
+        if let Some(view) = &self.found_in {
+            self.context.transaction.insert_as_found(&self.plan.target.table, view);
+        }
         for_each_row_of(
             self,
             &env,
@@ -314,13 +331,14 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
     }
 
     fn complete(&mut self, row: &mut [Value], given: &[bool]) -> StoreResult<()> {
-        let (plan, single, number) = (self.plan, self.single, self.row_number);
+        let (plan, single, number, next_id) = (self.plan, self.single, self.row_number, self.next_id);
         // Defaults may call stored programs, triggers may be some.
         let source = self.context.evaluate(|context| {
-            let (options, store) = (&context.options, &context.env.store);
-            let next = || {
-                let table = &plan.target.table;
-                next_auto_increment(store, table, options.auto_increment_increment, options.auto_increment_offset)
+            let (options, store) = (&context.options, &*context.env.store);
+            let (increment, offset) = (options.auto_increment_increment, options.auto_increment_offset);
+            let next = || match next_id {
+                Some(id) => Ok(id),
+                None => next_auto_increment(store, &plan.target.table, increment, offset),
             };
             let filler = RowFiller { env: context.env, plan, parameters: context.parameters, single };
             filler.complete(row, given, number, next)
@@ -328,7 +346,14 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
         match source {
             IdSource::None => self.row_id = None,
             IdSource::Given(id) => (self.row_id, self.last_id) = (None, id),
-            IdSource::Generated(id) => self.row_id = Some(id),
+            IdSource::Generated(id) => {
+                self.row_id = Some(id);
+                if self.next_id.is_some() {
+                    let options = &self.context.options;
+                    let (increment, offset) = (options.auto_increment_increment, options.auto_increment_offset);
+                    self.next_id = Some(of_form(id.saturating_add(1), increment, offset));
+                }
+            }
         }
         Ok(())
     }
@@ -418,6 +443,8 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
             }
             return Ok(());
         }
+        // The key of a row in the way that was gone when it was locked.
+        let mut gone = None;
         // REPLACE may find one row in the way per unique key.
         loop {
             match self.context.transaction.insert(&target.table, &stored) {
@@ -434,28 +461,61 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
                     }
                     return Ok(());
                 }
-                Err(StoreError::Duplicate(duplicate)) => match &self.plan.on_duplicate {
-                    OnDuplicate::Fail => return Err(StoreError::Duplicate(duplicate)),
-                    OnDuplicate::Replace => self.remove_existing(&duplicate)?,
-                    OnDuplicate::Update(assignments) => {
-                        return self.update_existing(&duplicate, row, assignments);
+                Err(StoreError::Duplicate(duplicate)) => {
+                    if matches!(self.plan.on_duplicate, OnDuplicate::Fail) {
+                        return Err(StoreError::Duplicate(duplicate));
                     }
-                },
+                    let Some(existing) = self.existing(&duplicate)? else {
+                        // Its place is locked now: the next attempt meets another row, or none.
+                        if gone.as_ref() == Some(&duplicate.existing) {
+                            return Err(StoreError::Duplicate(duplicate));
+                        }
+                        gone = Some(duplicate.existing);
+                        continue;
+                    };
+                    match &self.plan.on_duplicate {
+                        OnDuplicate::Update(assignments) => return self.update_existing(&existing, row, assignments),
+                        _ if self.is_replaced_by_itself(&existing, row)? => {
+                            self.result.affected_rows += 1;
+                            return Ok(());
+                        }
+                        _ => self.remove_existing(&existing)?,
+                    }
+                }
                 Err(error) => return Err(error),
             }
         }
     }
 
-    fn existing(&mut self, duplicate: &DuplicateKey) -> StoreResult<Row> {
+    /// The row in the way, locked; `None` if it has gone or moved meanwhile.
+    fn existing(&mut self, duplicate: &DuplicateKey) -> StoreResult<Option<Row>> {
         let request = self.context.write_lock();
         let table = &self.plan.target.table;
-        let row = self.context.transaction.get_locked(table, duplicate.existing.as_bytes(), request)?;
-        row.ok_or_else(|| StoreError::Duplicate(Box::new(duplicate.clone())))
+        let key = duplicate.existing.as_bytes();
+        let row = self.context.transaction.get_locked(table, key, request)?;
+        if let Some(view) = &self.found_in
+            && self.context.transaction.is_changed_since(view, table, key)?
+        {
+            return Err(SqlError::new(ErrorCode::RecordChanged, &[&table.def().name]).into());
+        }
+        Ok(row)
     }
 
-    fn remove_existing(&mut self, duplicate: &DuplicateKey) -> StoreResult<()> {
-        let existing = self.existing(duplicate)?;
-        change::delete_row(self.context, &self.plan.target, &existing)?;
+    /// Whether REPLACE finds the very row that it would store. As in MySQL that is no row deleted and one inserted, if no other key can have
+    /// a row in the way, and neither triggers nor foreign keys are to see the row go.
+    fn is_replaced_by_itself(&self, existing: &Row, row: &[Value]) -> SqlResult<bool> {
+        let target = &self.plan.target;
+        let is_seen = !target.rules.triggers.is_empty()
+            || (self.context.options.foreign_key_checks && !target.rules.referenced_by.is_empty());
+        if is_seen || target.rules.unique.len() > 1 {
+            return Ok(false);
+        }
+        let old = target.read_row(existing, &self.context.env.context.settings.time_zone)?;
+        Ok(old == row)
+    }
+
+    fn remove_existing(&mut self, existing: &Row) -> StoreResult<()> {
+        change::delete_row(self.context, &self.plan.target, existing)?;
         self.duplicates += 1;
         self.result.affected_rows += 1;
         Ok(())
@@ -463,13 +523,12 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
 
     fn update_existing(
         &mut self,
-        duplicate: &DuplicateKey,
+        existing: &Row,
         new_row: &[Value],
         assignments: &[ColumnAssignment],
     ) -> StoreResult<()> {
-        let existing = self.existing(duplicate)?;
         let target = &self.plan.target;
-        let old = target.read_row(&existing, &self.context.env.context.settings.time_zone)?;
+        let old = target.read_row(existing, &self.context.env.context.settings.time_zone)?;
         let strict = self.filler().strict();
         let (maker, number) = (RowMaker::of_update(self.context, target, strict), self.row_number);
         let beside = [new_row, &self.source_row].concat();
@@ -477,7 +536,7 @@ impl<'c, 'p, 'a> Inserter<'c, 'p, 'a> {
             let updated = change::assign(&maker, assignments, &old, &beside, number)?;
             maker.before_update(&old, updated, number)
         })?;
-        let changed = change::update_row(self.context, &maker, &existing, &old, &updated)?;
+        let changed = change::update_row(self.context, &maker, existing, &old, &updated)?;
         // The value that was generated for this row is not reported.
         self.row_id = None;
         self.duplicates += 1;

@@ -75,6 +75,6 @@ impl RowLoader<'_> {
     /// The next AUTO_INCREMENT value by the session's settings.
     pub fn next_id(&self) -> SqlResult<u64> {
         let (increment, offset) = (self.options.auto_increment_increment, self.options.auto_increment_offset);
-        next_auto_increment(&self.env.store, &self.plan.target.table, increment, offset)
+        next_auto_increment(&*self.env.store, &self.plan.target.table, increment, offset)
     }
 }

@@ -66,6 +66,8 @@ pub struct DmlOptions {
     pub auto_increment_increment: u64,
     /// `auto_increment_offset`.
     pub auto_increment_offset: u64,
+    /// `insert_id`: the first AUTO_INCREMENT value that the statement gives, wherever the table's counter is; 0 for the counter's.
+    pub insert_id: u64,
     /// How to act on locks of other transactions.
     pub lock_wait: LockWait,
     /// The session, if the statement is a transaction of its own: many rows may go around that.
@@ -79,6 +81,7 @@ impl Default for DmlOptions {
             foreign_key_checks: true,
             auto_increment_increment: 1,
             auto_increment_offset: 1,
+            insert_id: 0,
             lock_wait: LockWait::default(),
             bulk_session: None,
         }
@@ -119,7 +122,7 @@ impl DmlContext<'_> {
     pub(crate) fn ways(&mut self, target: &Target, event: RowEvent<'_>, one_by_one: bool) -> SqlResult<Ways> {
         let calls_programs = self.env.context.programs.are_called();
         let options = WayOptions { calls_programs, one_by_one, ..WayOptions::from(&self.options) };
-        Ok(self.rules_of(target)?.ways(event, &target.way_options(options)))
+        Ok(self.rules_of(target)?.ways(event, &target.way_options(event, options)))
     }
 
     /// The rules of a table by the statement's catalog. A cached plan may have those of an earlier one.

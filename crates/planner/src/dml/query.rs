@@ -87,6 +87,9 @@ fn gathered_rows(
     types: &[SqlType],
 ) -> StoreResult<GatheredRows> {
     let all_locked = query.locks() && query.tables.iter().all(|table| table.lock.is_some());
+    if query.locks() {
+        context.transaction.lock_searched();
+    }
     let view = if all_locked { context.transaction.change_view() } else { context.transaction.read_view() };
     let memory = context.runtime.reserve(&context.env.context.memory, "rows to change");
     // Its operators run on other threads: they have the transaction, and this thread another one that does nothing.
@@ -120,23 +123,51 @@ pub(super) fn execute_by_query(
     context: &mut DmlContext<'_>,
     plan: Authorized<&QueryChangePlan>,
 ) -> StoreResult<DmlResult> {
+    let table = plan.changes.first().map_or("", |change| change.target.def().name.as_str());
+    with_newer_rows(context, OnLastAttempt::Fail(table), |context| attempt(context, plan))
+}
+
+/// What is done when rows have changed again and again.
+#[derive(Clone, Copy)]
+pub(super) enum OnLastAttempt<'t> {
+    /// 1020 for a table: values that were read belong to the rows as they were.
+    Fail(&'t str),
+    /// The newest versions of the rows that were found are changed.
+    TakeNewest,
+}
+
+/// Runs a statement that first reads rows of a table and then locks and changes them. Where the transaction lets it begin again, it does so
+/// if it meets a row that others have changed between the two (1020).
+pub(super) fn with_newer_rows<T>(
+    context: &mut DmlContext<'_>,
+    last: OnLastAttempt<'_>,
+    mut attempt: impl FnMut(&mut DmlContext<'_>) -> StoreResult<T>,
+) -> StoreResult<T> {
     let retry = context.transaction.may_begin_again();
     context.transaction.retry_on_change();
+    let told = context.env.context.diagnostics.count();
+    let variables = context.env.context.user_variables.remember();
     for _ in 0..ATTEMPTS_MAX {
-        let attempt = context.atomically(|context| attempt(context, plan));
-        match attempt {
+        match context.atomically(&mut attempt) {
             Err(StoreError::Sql(error))
                 if retry && error.is(ErrorCode::RecordChanged) && !context.transaction.is_aborted() =>
             {
                 // With the rows as they are now.
                 context.transaction.begin_again();
                 context.env.context.begin_again();
+                variables.restore();
+                context.env.context.diagnostics.truncate(told);
             }
             other => return other,
         }
     }
-    let table = plan.changes.first().map_or("", |change| change.target.def().name.as_str());
-    Err(SqlError::new(ErrorCode::RecordChanged, &[&table]).into())
+    match last {
+        OnLastAttempt::Fail(table) => Err(SqlError::new(ErrorCode::RecordChanged, &[&table]).into()),
+        OnLastAttempt::TakeNewest => {
+            context.transaction.take_changes();
+            context.atomically(attempt)
+        }
+    }
 }
 
 fn attempt(context: &mut DmlContext<'_>, plan: Authorized<&QueryChangePlan>) -> StoreResult<DmlResult> {
@@ -335,14 +366,6 @@ impl<'a> RowChanges<'a> {
     }
 }
 
-/// Whether the statement itself may have changed a row that it found earlier: by another name of the same table, or by
-/// the action of a foreign key.
-fn may_change_itself(context: &DmlContext<'_>, plan: &QueryChangePlan, change: &TableChange) -> bool {
-    let table = change.target.def().id;
-    let same_table = plan.changes.iter().filter(|other| other.target.def().id == table).count() > 1;
-    same_table || change.target.rules.is_changed_by_actions(context.options.foreign_key_checks)
-}
-
 fn change_row(
     context: &mut DmlContext<'_>,
     env: &StatementEnv,
@@ -354,15 +377,14 @@ fn change_row(
 ) -> StoreResult<bool> {
     let target = &change.target;
     let request = context.write_lock();
-    // A row may have gone by a foreign key's CASCADE meanwhile.
-    let Some(row) = context.transaction.get_locked(&target.table, key, request)? else { return Ok(false) };
-    let found = env.view()?.get(&target.table, key)?;
-    if let Some(found) = found {
-        let as_found = found.values(&target.table)? == row.values(&target.table)?;
-        if !as_found && !may_change_itself(context, plan, change) {
-            return Err(SqlError::new(ErrorCode::RecordChanged, &[&target.def().name]).into());
-        }
+    let row = context.transaction.get_locked(&target.table, key, request)?;
+    // The query's values are of the row as it was found. What the statement itself has changed since, by another name of the table or by an
+    // action of a foreign key, is no reason to begin again.
+    if context.transaction.is_changed_since(env.view()?, &target.table, key)? {
+        return Err(SqlError::new(ErrorCode::RecordChanged, &[&target.def().name]).into());
     }
+    // A row may have gone by a foreign key's CASCADE meanwhile.
+    let Some(row) = row else { return Ok(false) };
     if plan.delete {
         delete_row(context, target, &row)?;
         return Ok(true);

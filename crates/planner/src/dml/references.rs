@@ -35,7 +35,7 @@ impl Child {
 }
 
 /// Whether an action changes rows of the table that has the key.
-pub(super) fn acts(action: ReferentialAction) -> bool {
+fn acts(action: ReferentialAction) -> bool {
     matches!(action, ReferentialAction::Cascade | ReferentialAction::SetNull)
 }
 

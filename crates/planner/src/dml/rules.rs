@@ -1,6 +1,6 @@
 //! The rules of a table's definition for every row, with their SQL texts bound: defaults, generated columns, checks.
 
-use super::references::{Child, acts, are_same, references_to};
+use super::references::{Child, are_same, references_to};
 use crate::bind::OwnExprs;
 use parking_lot::Mutex;
 use squall_catalog::{Catalog, ColumnDef, ColumnDefault, ForeignKey, TableDef, TableId, TriggerEvent, TriggerTime};
@@ -40,8 +40,6 @@ pub struct Referencing {
     pub key: ForeignKey,
     /// Ordinals of its columns.
     pub columns: Vec<usize>,
-    /// Whether changes of its parents may change rows of the table.
-    pub acts: bool,
 }
 
 /// The bound rules of one version of a table, and what the catalog's other tables ask of its rows.
@@ -99,10 +97,10 @@ impl TableRules {
             .filter(|check| check.enforced)
             .map(|check| Ok((check.name.as_str().into(), own.bind_condition(&check.expression)?)))
             .collect::<SqlResult<Vec<_>>>()?;
-        let referencing = def.foreign_keys.iter().filter_map(|key| {
-            let acts = acts(key.on_delete) || acts(key.on_update);
-            Some(Referencing { key: key.clone(), columns: key.ordinals(def)?, acts })
-        });
+        let referencing = def
+            .foreign_keys
+            .iter()
+            .filter_map(|key| Some(Referencing { key: key.clone(), columns: key.ordinals(def)? }));
         let unique = def.indexes.iter().filter(|index| index.unique);
         let unique = unique.map(|index| UniqueKey { primary: index.primary, columns: def.index_ordinals(index) });
         let ordinals = |wanted: &dyn Fn(&ColumnDef) -> bool| {
@@ -146,7 +144,7 @@ pub struct RulesCache {
     rules: Mutex<HashMap<TableId, KnownRules>>,
 }
 
-/// So many tables may have gone before their rules are forgotten.
+/// This many tables may have gone before their rules are forgotten.
 const FORGET_FROM: usize = 256;
 
 impl RulesCache {

@@ -1,7 +1,8 @@
-//! Columns of an INSERT's query that ON DUPLICATE KEY UPDATE names: `INSERT INTO t SELECT a FROM s ON DUPLICATE KEY UPDATE n = n +
-//! s.b`.
+//! What ON DUPLICATE KEY UPDATE takes of the INSERT's source: columns of its query that it names, as in `INSERT INTO t SELECT a FROM s ON
+//! DUPLICATE KEY UPDATE n = n + s.b`, and subqueries.
 //!
-//! The query gets them as more columns after the inserted ones.
+//! The source gets them as more columns after the inserted ones. A subquery is evaluated for the source, whether rows have duplicates or not,
+//! so it cannot name columns of the row that is changed.
 
 use super::binder::DmlBinder;
 use crate::bind::{OutputColumn, RowColumn, RowTable};
@@ -14,10 +15,13 @@ const SOURCE_ROW: &str = "\u{0}source";
 /// As many as a table may have columns.
 const NAMES_MAX: usize = 4096;
 
-/// The columns that are named, in the order in which the query gives them.
+/// What the source has more of, in the order in which it gives it.
 #[derive(Default)]
 pub(super) struct SourceColumns {
+    /// The columns that are named.
     names: Vec<ast::ColumnName>,
+    /// The subqueries, with the names of their columns.
+    subqueries: Vec<(ast::Expr, ast::ColumnName)>,
 }
 
 impl SourceColumns {
@@ -63,32 +67,74 @@ impl SourceColumns {
             // DISTINCT joins rows that are equal in the selected columns, so there are no other columns.
             found.retain(|name| is_selected(select, name));
         }
-        Ok(SourceColumns { names: found })
+        Ok(SourceColumns { names: found, subqueries: Vec::new() })
+    }
+
+    /// The same with the subqueries of the assignments.
+    pub fn with_subqueries(mut self, insert: &ast::Insert) -> SourceColumns {
+        for assignment in &insert.on_duplicate {
+            assignment.value.visit(&mut |expr| {
+                let is_subquery = matches!(
+                    expr,
+                    ast::Expr::Subquery(_)
+                        | ast::Expr::Exists(_)
+                        | ast::Expr::InSubquery { .. }
+                        | ast::Expr::Quantified { .. }
+                );
+                if is_subquery && !self.subqueries.iter().any(|(known, _)| known == expr) {
+                    let column = ast::Ident::new(self.subqueries.len().to_string());
+                    let table = Some(ast::Ident::new(SOURCE_ROW));
+                    self.subqueries.push((expr.clone(), ast::ColumnName { schema: None, table, column }));
+                }
+            });
+        }
+        self
+    }
+
+    /// The subqueries, with the names of their columns.
+    pub fn subqueries(&self) -> &[(ast::Expr, ast::ColumnName)] {
+        &self.subqueries
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.names.len()
+        self.names.len() + self.subqueries.len()
     }
 
-    /// The query with these columns behind its own.
-    pub fn added_to(&self, query: &ast::Query) -> ast::Query {
+    /// A query that gives so many columns, with these behind them. What is `open` may be named by them.
+    pub fn added_to(&self, query: &ast::Query, columns: usize, open: bool) -> ast::Query {
+        let names = self.names.iter().map(|name| ast::Expr::Column(Box::new(name.clone())));
+        let items = names.chain(self.subqueries.iter().map(|(expr, _)| expr.clone()));
+        let items = items.map(|expr| {
+            ast::SelectItem::Expr(Box::new(ast::SelectExpr { expr, alias: None, span: ast::Span::default() }))
+        });
         let mut query = query.clone();
-        if let ast::QueryBody::Select(select) = &mut query.body {
-            let item = |name: &ast::ColumnName| ast::SelectExpr {
-                expr: ast::Expr::Column(Box::new(name.clone())),
-                alias: None,
-                span: ast::Span::default(),
-            };
-            select.items.extend(self.names.iter().map(|name| ast::SelectItem::Expr(Box::new(item(name)))));
+        if let ast::QueryBody::Select(select) = &mut query.body
+            && open
+        {
+            select.items.extend(items);
+            return query;
         }
-        query
+        let derived = ast::DerivedTable {
+            lateral: false,
+            query,
+            alias: Some(ast::Ident::new(SOURCE_ROW)),
+            columns: (0..columns).map(|number| ast::Ident::new(format!("{SOURCE_ROW}{number}"))).collect(),
+        };
+        let select = ast::Select {
+            items: std::iter::once(ast::SelectItem::Wildcard).chain(items).collect(),
+            from: vec![ast::TableReference::Derived(Box::new(derived))],
+            ..ast::Select::default()
+        };
+        ast::Query::new(ast::QueryBody::Select(ast::Deep::new(select)))
     }
 
     /// The tables that expressions find them in, given what the query makes of them.
     pub fn tables<'a>(&'a self, columns: &'a [OutputColumn]) -> Vec<RowTable<'a>> {
+        let subqueries = self.subqueries.iter().map(|(_, name)| name);
         self.names
             .iter()
+            .chain(subqueries)
             .zip(columns)
             .map(|(name, column)| RowTable {
                 database: name.schema.as_ref().map(ast::Ident::as_str),

@@ -40,10 +40,14 @@ pub struct TargetView {
     pub database: Arc<str>,
     /// Its name.
     pub name: Arc<str>,
-    /// Its columns: the name, and the ordinal in the table of those that are no expressions.
+    /// Which of the tables that it joins is changed; 0 for a view of one table.
+    pub part: usize,
+    /// Its columns, but for those of other tables: the name, and the ordinal in the table of those that are no expressions.
     pub columns: Vec<(Arc<str>, Option<usize>)>,
-    /// The condition of WITH CHECK OPTION on the table's row.
+    /// The condition of WITH CHECK OPTION on the row of a view of one table.
     pub checks: Vec<BoundExpr>,
+    /// Whether there is such a condition on joined rows.
+    pub lacks_checks: bool,
     /// This view and those below, down to the table.
     pub levels: Vec<ViewLevel>,
 }
@@ -66,6 +70,11 @@ pub struct RowMaker<'a> {
 }
 
 impl Target {
+    /// Which of the tables that its view joins it is; 0 without a view.
+    pub fn part(&self) -> usize {
+        self.view.as_ref().map_or(0, |view| view.part)
+    }
+
     /// The definition.
     pub fn def(&self) -> &Arc<TableDef> {
         self.table.def()

@@ -140,22 +140,26 @@ impl TableRules {
     pub fn checks_parents(&self, foreign_key_checks: bool) -> bool {
         foreign_key_checks && !self.referencing.is_empty()
     }
-
-    /// Whether the action of another table's foreign key to this one, or of this one's to another, may change rows of this table.
-    pub fn is_changed_by_actions(&self, foreign_key_checks: bool) -> bool {
-        foreign_key_checks && self.referencing.iter().any(|key| key.acts)
-    }
 }
 
 impl Target {
     /// What its rules allow a statement; of the options the table's own are set here.
     pub fn ways(&self, event: RowEvent<'_>, options: WayOptions) -> Ways {
-        self.rules.ways(event, &self.way_options(options))
+        self.rules.ways(event, &self.way_options(event, options))
+    }
+
+    /// Whether rows may get into other partitions by an UPDATE.
+    fn may_move(&self, event: RowEvent<'_>) -> bool {
+        let (RowEvent::Update(assigned), Some(function)) = (event, self.table.partition_function()) else {
+            return false;
+        };
+        let changing = self.rules.changing_columns(assigned);
+        function.columns().iter().any(|column| changing.contains(column))
     }
 
     /// The options with the table's own.
-    pub(super) fn way_options(&self, options: WayOptions) -> WayOptions {
-        let engine_changes_at_once = self.table.traits().changes_at_once;
+    pub(super) fn way_options(&self, event: RowEvent<'_>, options: WayOptions) -> WayOptions {
+        let engine_changes_at_once = self.table.traits().changes_at_once && !self.may_move(event);
         WayOptions { by_view: self.view.is_some(), engine_changes_at_once, ..options }
     }
 }

@@ -131,7 +131,7 @@ fn rules(of: &[Rule]) -> (TableRules, WayOptions) {
             Rule::View => options.by_view = true,
             Rule::ForeignKey => {
                 let key = key(ReferentialAction::Restrict, ReferentialAction::Restrict);
-                rules.referencing.push(Referencing { key, columns: vec![1], acts: false });
+                rules.referencing.push(Referencing { key, columns: vec![1] });
                 rules.row_by_row = true;
             }
             Rule::ReferencedRestrict => children.push(child(ReferentialAction::Restrict, ReferentialAction::NoAction)),

@@ -278,7 +278,8 @@ impl BoundScheme {
         };
         for (at, pair) in left.iter().zip(right).enumerate() {
             match pair {
-                (PartitionBound::MaxValue, PartitionBound::MaxValue) => {}
+                // Whatever follows, both are behind all values.
+                (PartitionBound::MaxValue, PartitionBound::MaxValue) => return false,
                 (PartitionBound::MaxValue, _) => return false,
                 (_, PartitionBound::MaxValue) => return true,
                 (PartitionBound::Value(left), PartitionBound::Value(right)) => match compare(at, left, right) {

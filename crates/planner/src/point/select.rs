@@ -12,7 +12,7 @@ use squall_row_store::{Cursor, Direction, KeyRange, ReadView, Row, Table, TableS
 use squall_statement_context::StatementContext;
 use squall_types::json::printed;
 use squall_types::temporal::TimeZone;
-use squall_types::{RowWriter, SqlResult, SqlType, Value};
+use squall_types::{RowWriter, SqlResult, SqlType, StoredBytes, Value};
 use std::sync::Arc;
 
 /// The output of the rows.
@@ -152,7 +152,7 @@ impl PointSelect {
         columns
     }
 
-    /// MySQL's counters of a look-up that has read so many rows.
+    /// MySQL's counters of a look-up that has read this many rows.
     pub fn counts(&self, rows: u64) -> PlanCounts {
         let mut counts = PlanCounts::default();
         if matches!(self.access, PointAccess::Range { .. }) {
@@ -260,11 +260,22 @@ impl PointSelect {
         writer.begin_row();
         for ordinal in ordinals {
             let sql_type = &self.table.def().columns[*ordinal].sql_type;
-            write_stored(view.get(*ordinal)?, sql_type, zone, writer);
+            if matches!(sql_type, SqlType::String { .. })
+                && writer.take_stored(&|| stored_bytes(row, &self.table, *ordinal))?
+            {
+                continue;
+            }
+            write_stored(view.get_as_bytes(*ordinal)?, sql_type, zone, writer);
         }
         writer.end_row();
         Ok(())
     }
+}
+
+/// A string of a row, for writers that read it in pieces.
+fn stored_bytes(row: &Row, table: &Arc<Table>, ordinal: usize) -> SqlResult<Option<Arc<dyn StoredBytes>>> {
+    let value = row.stored_value(table, ordinal)?;
+    Ok(value.map(|value| Arc::new(value) as Arc<dyn StoredBytes>))
 }
 
 /// Writes a column's value as it is stored: TIMESTAMP in UTC, ENUM and SET as numbers.

@@ -30,6 +30,7 @@ fn with_memory(db: &mut TestDatabase, bytes: usize) {
         spill_directory: db._directory.path().join("spill2"),
         spill_bytes_max: 1 << 30,
         threads: 1,
+        waiting_threads_max: 64,
     });
     db.runtime = Arc::new(runtime.expect("a runtime"));
 }
@@ -99,7 +100,7 @@ struct Locking<'a>(&'a TestDatabase, LockWait);
 impl TableResolver for Locking<'_> {
     fn base_table(&self, request: &TableRequest<'_>, def: &Arc<TableDef>) -> SqlResult<Arc<dyn TableProvider>> {
         let lock = TableLock { mode: LockMode::Exclusive, wait: self.1 };
-        let table = RowTable::new(request.database, request.alias, def.clone(), &self.0.store)?;
+        let table = RowTable::new(request.database, request.alias, def.clone(), self.0.store.clone())?;
         Ok(Arc::new(table.with_lock(Some(lock))))
     }
 
@@ -139,7 +140,7 @@ fn locked_ids(db: &TestDatabase, sql: &str, wait: LockWait) -> SqlResult<usize> 
 fn locking_reads_lock_what_they_find() {
     let db = long_rows(1_000);
     let sql = "SELECT id FROM t WHERE id BETWEEN 10 AND 19 FOR UPDATE";
-    assert_eq!(locked_ids(&db, sql, LockWait::Nowait).expect("nobody else"), 10);
+    assert_eq!(locked_ids(&db, sql, LockWait::Nowait).expect("no other session has locks"), 10);
     let def = db.catalog.table("test", "t").expect("a table");
     let table = db.store.table(def).expect("a table");
     let mut other = db.store.begin(IsolationLevel::RepeatableRead, false);

@@ -9,7 +9,7 @@ mod points;
 mod small_queries;
 
 use crate::BoundQuery;
-use crate::bind::{Binder, TableRequest, TableResolver, parse_options};
+use crate::bind::{Binder, KeptParameters, TableRequest, TableResolver, parse_options};
 use crate::dml::{DmlBinder, DmlContext, DmlOptions, DmlResult, RulesCache};
 use crate::explain::explain_table;
 use datafusion::catalog::TableProvider;
@@ -33,7 +33,7 @@ use std::sync::Arc;
 /// A store with tables, and what statements need to run on it.
 struct TestDatabase {
     catalog: Catalog,
-    store: RowStore,
+    store: Arc<RowStore>,
     runtime: Arc<QueryRuntime>,
     registry: Registry,
     rules: RulesCache,
@@ -52,7 +52,7 @@ struct Resolver<'a>(&'a TestDatabase);
 
 impl TableResolver for Resolver<'_> {
     fn base_table(&self, request: &TableRequest<'_>, def: &Arc<TableDef>) -> SqlResult<Arc<dyn TableProvider>> {
-        let table = RowTable::new(request.database, request.alias, def.clone(), &self.0.store)?;
+        let table = RowTable::new(request.database, request.alias, def.clone(), self.0.store.clone())?;
         Ok(Arc::new(table.with_hints(request.hints)))
     }
 
@@ -70,6 +70,7 @@ impl TestDatabase {
             spill_directory: directory.path().join("spill"),
             spill_bytes_max: 1 << 30,
             threads: 2,
+            waiting_threads_max: 64,
         })
         .expect("a runtime");
         let mut registry = Registry::default();
@@ -85,7 +86,7 @@ impl TestDatabase {
         catalog.put_database(database);
         TestDatabase {
             catalog,
-            store,
+            store: Arc::new(store),
             runtime: Arc::new(runtime),
             registry,
             rules: RulesCache::default(),
@@ -114,8 +115,9 @@ impl TestDatabase {
             tables,
             params: &[],
             text: sql.as_bytes(),
-            keeps_parameters: false,
+            kept_parameters: KeptParameters::None,
             insert_values: None,
+            source_subqueries: &[],
             row_keys_of_views: false,
             change_locks: Default::default(),
         }
@@ -211,7 +213,7 @@ impl TestDatabase {
     fn change_in(&self, sql: &str, context: &Arc<StatementContext>) -> SqlResult<DmlResult> {
         let resolver = Resolver(self);
         let binder = self.binder(sql, context, &resolver);
-        let dml = DmlBinder::new(&binder, &self.store, &self.rules);
+        let dml = DmlBinder::new(&binder, &*self.store, &self.rules);
         let plan = authorized(dml.bind(&parse(sql))?);
         let mut transaction = self.store.begin_with(TransactionOptions::autocommit(), None);
         transaction.begin_statement(self.options.lock_wait);

@@ -78,7 +78,7 @@ fn plan(db: &TestDatabase, sql: &str) -> Option<PointSelect> {
         let def = db.catalog.table("test", &name.name)?;
         Some(("test".into(), def.clone()))
     };
-    recognize(&query, sql.as_bytes(), &db.context(), &db.registry, &db.store, &table_of).expect("no error")
+    recognize(&query, sql.as_bytes(), &db.context(), &db.registry, &*db.store, &table_of).expect("no error")
 }
 
 fn run(db: &TestDatabase, sql: &str, parameters: &[Value]) -> Vec<String> {
@@ -86,8 +86,9 @@ fn run(db: &TestDatabase, sql: &str, parameters: &[Value]) -> Vec<String> {
     let lookup = plan.prepare(parameters).expect("no error").expect("usable parameters");
     let mut rows = Rows::default();
     let context = db.context();
-    let read =
-        PointSelect::read(plan.as_ref(), &lookup, PointSource::Committed(&db.store)).expect("reads").expect("few rows");
+    let read = PointSelect::read(plan.as_ref(), &lookup, PointSource::Committed(&*db.store))
+        .expect("reads")
+        .expect("few rows");
     plan.write(&read, lookup.limit, || context, &TimeZone::utc(), &mut rows).expect("writes");
     rows.0
 }

@@ -40,8 +40,8 @@ fn outcome(db: &TestDatabase, sql: &str) -> Outcome {
         Some((Arc::from("test"), definition.clone()))
     };
     let view = db.store.read_view();
-    let plan = rowwise::plan(&query, &db.binder(sql, &context, &resolver), &db.store, &table_of);
-    match plan.map(|plan| RowPlan::run(authorized(plan).as_ref(), (&view, &db.store), &[], &context).is_some()) {
+    let plan = rowwise::plan(&query, &db.binder(sql, &context, &resolver), &*db.store, &table_of);
+    match plan.map(|plan| RowPlan::run(authorized(plan).as_ref(), (&view, &*db.store), &[], &context).is_some()) {
         None => Outcome::NotPlanned,
         Some(false) => Outcome::Left,
         Some(true) => Outcome::Answered,

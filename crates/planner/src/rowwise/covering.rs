@@ -45,7 +45,7 @@ pub(super) struct CoveringIndex {
     /// Their ordinals in the table.
     columns: Arc<[usize]>,
     sources: Vec<Source>,
-    /// So many leading parts have to be equal to constants.
+    /// This many leading parts have to be equal to constants.
     pub(super) constant_parts: usize,
 }
 

@@ -16,7 +16,7 @@ use squall_types::SqlResult;
 /// Estimates are often too high, above all for tables that were never analysed. So only queries with far too many estimated rows
 /// are not tried.
 const DOUBT: f64 = 20.0;
-/// So many rows are read and sorted before it is tried to begin with the table that ORDER BY names, up to LIMIT. How many of its rows have
+/// This many rows are read and sorted before it is tried to begin with the table that ORDER BY names, up to LIMIT. How many of its rows have
 /// partners is not known.
 const SHORT_ROWS_MAX: f64 = 250.0;
 

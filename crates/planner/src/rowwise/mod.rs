@@ -17,7 +17,7 @@ mod outputs;
 mod run;
 mod work;
 
-use crate::bind::{Binder, OutputColumn};
+use crate::bind::{Binder, OutputColumn, compares_plainly, has_parameter};
 use crate::point::{Operand, operand_of};
 use covering::{CoveringIndex, column_uses};
 use from::PlanTable;
@@ -29,7 +29,7 @@ use squall_functions::expr::sort_key;
 use squall_parser::ast;
 use squall_registry::{KernelMemory, Volatility};
 use squall_row_store::TableStore;
-use squall_types::{SqlResult, SqlType};
+use squall_types::SqlResult;
 use std::sync::Arc;
 
 pub use crate::point::FoundTable;
@@ -129,39 +129,6 @@ impl RowPlan {
     fn conditions(&self) -> impl Iterator<Item = &BoundExpr> {
         let conditions = self.levels.iter().flat_map(|level| [Some(&level.condition), level.left_join.as_ref()]);
         conditions.flatten().chain([&self.constant]).chain(&self.having)
-    }
-}
-
-fn has_parameter(expr: &BoundExpr) -> bool {
-    let mut found = false;
-    expr.visit(&mut |node| found |= matches!(node, BoundExpr::Parameter { .. }));
-    found
-}
-
-/// Whether parameters stand nowhere in a condition but opposite to a plain column.
-fn compares_plainly(condition: &BoundExpr) -> bool {
-    let plain = |column: &BoundExpr, parameter: &BoundExpr| match (column, parameter) {
-        (BoundExpr::Column(_), BoundExpr::Parameter { .. }) => true,
-        // Texts compare as texts, whatever they say.
-        (text @ BoundExpr::Call(_), BoundExpr::Parameter { ty, .. }) => {
-            text.sql_type().is_string() && ty.sql_type.is_string() && !has_parameter(text)
-        }
-        // A text that is converted to the column's type, or a number that is made unsigned like the column.
-        (BoundExpr::Column(_), BoundExpr::Call(call)) => match call.args.as_slice() {
-            [BoundExpr::Parameter { ty, non_negative, .. }] => {
-                ty.sql_type.is_string()
-                    || *non_negative && matches!(call.ty.sql_type, SqlType::Int { unsigned: true, .. })
-            }
-            _ => false,
-        },
-        _ => false,
-    };
-    match condition {
-        BoundExpr::And(parts) | BoundExpr::Or(parts) => parts.iter().all(compares_plainly),
-        BoundExpr::Not(condition) => compares_plainly(condition),
-        BoundExpr::Compare { left, right, .. } if plain(left, right) || plain(right, left) => true,
-        BoundExpr::InList { operand, list, .. } if list.iter().all(|item| plain(operand, item)) => true,
-        other => !has_parameter(other),
     }
 }
 

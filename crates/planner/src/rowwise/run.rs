@@ -56,7 +56,7 @@ impl RowPlan {
         context: &Arc<StatementContext>,
     ) -> Option<Answer> {
         let noted = context.diagnostics.count();
-        let _words = plan.ranks.then(|| SnapshotWords::read_by(context, view, store));
+        let _words = plan.ranks.then(|| SnapshotWords::read_by(context, view, store.shared()));
         let answer = plan.run_loops(view, parameters, context).ok().flatten();
         let quiet = context.diagnostics.count() == noted;
         context.diagnostics.truncate(noted);

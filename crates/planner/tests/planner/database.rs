@@ -15,7 +15,7 @@ use squall_functions::build::ExprBuilder;
 use squall_functions::expr::EmptyRow;
 use squall_parser::ast;
 use squall_parser::{ParseOptions, parse};
-use squall_planner::bind::{Binder, TableRequest, TableResolver};
+use squall_planner::bind::{Binder, KeptParameters, TableRequest, TableResolver};
 use squall_registry::{Coercibility, ExprType, Registry};
 use squall_row_store::{RowStore, StoreOptions};
 use squall_statement_context::StatementContext;
@@ -32,7 +32,7 @@ pub struct TestDatabase {
     context: Arc<StatementContext>,
     runtime: tokio::runtime::Runtime,
     /// Statements have one, which nothing is in here.
-    store: RowStore,
+    store: Arc<RowStore>,
     _directory: tempfile::TempDir,
 }
 
@@ -76,7 +76,7 @@ impl TestDatabase {
         let directory = tempfile::tempdir().expect("a directory");
         let store = RowStore::open(directory.path().join("rows"), StoreOptions::default()).expect("a store");
         let (rows, context) = (HashMap::new(), Arc::default());
-        Self { catalog, registry, rows, context, runtime, store, _directory: directory }
+        Self { catalog, registry, rows, context, runtime, store: Arc::new(store), _directory: directory }
     }
 
     /// Runs a statement; rows as lines of text under a line of names.
@@ -126,8 +126,9 @@ impl TestDatabase {
             tables: self,
             params: &[],
             text,
-            keeps_parameters: false,
+            kept_parameters: KeptParameters::None,
             insert_values: None,
+            source_subqueries: &[],
             row_keys_of_views: false,
             change_locks: Default::default(),
         }

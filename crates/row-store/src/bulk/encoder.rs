@@ -5,7 +5,8 @@ use crate::index_key::{Entry, TermScratch};
 use crate::sorter::Sorter;
 use crate::store::RowStore;
 use crate::table::Table;
-use crate::table::row::{ValueRef, append_borrowed};
+use crate::table::large_values::{LargeValueLimit, for_each_chunk};
+use crate::table::row::{ValueRef, append_borrowed, variable_part};
 use crate::table::segment_level::{BlockKeys, SegmentBlock};
 use crate::table_part::mark_key;
 use squall_types::{SqlResult, Value};
@@ -16,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct BulkEncoder {
     store: RowStore,
     table: Arc<Table>,
+    limit: LargeValueLimit,
     sorter: Sorter,
     /// Whether the rows of a table with a primary key have come in its order so far; `None` if that does not matter.
     in_order: Option<Arc<AtomicBool>>,
@@ -136,6 +138,7 @@ impl BulkEncoder {
         BulkEncoder {
             key_values: vec![Value::Null; table.def().columns.len()],
             key_columns,
+            limit: store.large_value_limit(),
             store,
             table,
             sorter,
@@ -162,6 +165,16 @@ impl BulkEncoder {
             self.key.extend_from_slice(&row_id.to_be_bytes());
         }
         let layout = &table.current_projection().layout;
+        // Chunks are sorted, also where rows come in their order: they lie behind all rows.
+        let large = table.large_values(self.limit, |ordinal| values.get(ordinal).copied())?;
+        for (ordinal, reference) in &large {
+            let value = variable_part(values[*ordinal]).unwrap_or_default();
+            let place = (&self.key[..], table.def().columns[*ordinal].id);
+            let sorter = &mut self.sorter;
+            for_each_chunk(place, (value, *reference), table.packs_rows(), |key, chunk| {
+                sorter.push(&key, &chunk, number)
+            })?;
+        }
         // The rows between two calls of `take_rows` stay together.
         let comes_in_order = match &self.in_order {
             Some(in_order) if self.rows.count == 0 => in_order.load(Ordering::Acquire),
@@ -183,12 +196,12 @@ impl BulkEncoder {
             let rows = &mut self.rows;
             rows.bytes.extend_from_slice(&self.key);
             let key_end = rows.bytes.len();
-            append_borrowed(layout, &self.key, values, &mut rows.bytes)?;
+            append_borrowed(layout, &self.key, values, &large, &mut rows.bytes)?;
             self.store.pack_row_of_load(table, &self.key, &mut rows.bytes, key_end)?;
             rows.ends.push((key_end, rows.bytes.len()));
         } else {
             self.row.clear();
-            append_borrowed(layout, &self.key, values, &mut self.row)?;
+            append_borrowed(layout, &self.key, values, &large, &mut self.row)?;
             self.store.pack_row_of_load(table, &self.key, &mut self.row, 0)?;
             self.sorter.push(&self.key, &self.row, number)?;
         }

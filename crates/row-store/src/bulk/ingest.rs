@@ -279,6 +279,7 @@ impl RowStore {
             let _moving = table.data.segment_level().map(|level| level.move_rows());
             finish(&mut log)?;
             table.data.vectors.note_all();
+            table.data.logical.feed.reset();
             let snapshot = self.0.db.snapshot();
             if let Some(level) = table.data.segment_level() {
                 level.manifest_changed(snapshot.seqno());

@@ -21,7 +21,7 @@ use crate::batch::Batch;
 use crate::conflicts::Conflicts;
 use crate::engine::Slice;
 use crate::error::{StoreResult, corrupted, engine_error, io_error};
-use crate::index_key::{Direction, KeyRange, is_row_key};
+use crate::index_key::{Direction, KeyRange, LARGE_VALUES, index_range, is_row_key};
 use crate::memory_reuse::MemoryKept;
 use crate::options::{LockWait, TableLock};
 use crate::sorter::{Record, Sorted, Sorter};
@@ -33,6 +33,7 @@ use ingest::Ingesting;
 use rustc_hash::FxHashSet;
 use squall_accounting::work_meter::carried;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
+use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,7 +51,7 @@ pub enum OnDuplicate {
     Fail,
     /// The row is left out (IGNORE): existing rows, and earlier rows of the load, stay.
     Skip,
-    /// The same for so many rows; nothing is loaded if there are more.
+    /// The same for this many rows; nothing is loaded if there are more.
     SkipAtMost(u64),
 }
 
@@ -435,14 +436,27 @@ impl Drop for BulkLoad {
     }
 }
 
-/// The row that was pushed with a number.
+/// The row that was pushed with a number, with its large values.
 fn row_of_number(table: &Table, sorted: &Sorted, number: u64) -> SqlResult<Row> {
     let mut merge = sorted.iter()?;
     let mut record = Record::default();
+    let mut row = None;
+    // Chunks lie behind all rows.
+    let mut chunks = BTreeMap::new();
     while merge.next_into(&mut record)? {
-        if record.number == number && is_row_key(&record.key) {
-            return Row::check(table, Slice::new(&record.key), Slice::new(&record.value));
+        if record.number != number {
+            continue;
+        }
+        if is_row_key(&record.key) {
+            let found = Row::check(table, Slice::new(&record.key), Slice::new(&record.value))?;
+            if !found.has_large_values() {
+                return Ok(found);
+            }
+            row = Some(found);
+        } else if index_range(LARGE_VALUES).contains(&record.key) {
+            chunks.insert(record.key.clone(), Slice::new(&record.value));
         }
     }
-    Err(corrupted(&table.def().name))
+    let row = row.ok_or_else(|| corrupted(&table.def().name))?;
+    row.with_large_values(table, &|key| Ok(chunks.get(key).cloned()))
 }

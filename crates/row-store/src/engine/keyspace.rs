@@ -188,6 +188,24 @@ impl Keyspace {
     }
 }
 
+/// Reads of a keyspace as it was in the snapshot.
+impl Snapshot {
+    /// The value of a key.
+    pub fn get(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<Option<Slice>> {
+        Ok(keyspace.tree.get(key, self.seqno())?)
+    }
+
+    /// Whether a key is there.
+    pub fn contains_key(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<bool> {
+        Ok(keyspace.tree.contains_key(key, self.seqno())?)
+    }
+
+    /// Entries in a range of keys.
+    pub fn range<K: AsRef<[u8]>>(&self, keyspace: &Keyspace, range: impl RangeBounds<K>) -> Iter {
+        Iter::new(keyspace.tree.range(range, self.seqno(), None), self.clone())
+    }
+}
+
 impl Drop for KeyspaceInner {
     fn drop(&mut self) {
         if !self.is_dropped.load(Ordering::Acquire) {

@@ -81,7 +81,7 @@ pub(crate) struct Shared {
     descriptors: Arc<DescriptorTable>,
     folders: Folders,
     queue: Queue,
-    /// Merges are asked for so many times, to be done at the same time.
+    /// Merges are asked for this many times, to be done at the same time.
     merge_threads: usize,
     /// Merges that are under way.
     merges: AtomicUsize,

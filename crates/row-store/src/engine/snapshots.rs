@@ -1,11 +1,10 @@
 //! The snapshot sequence numbers in use. Versions that no snapshot needs may be removed.
 
-use super::{AbstractTree, Iter, Keyspace, Result, SeqNo, Slice};
+use super::SeqNo;
 use crossbeam_utils::CachePadded;
 use lsm_tree::SequenceNumberCounter;
 use parking_lot::Mutex;
 use squall_accounting::threads::thread_number;
-use std::ops::RangeBounds;
 use std::sync::Arc;
 
 /// Into how many parts snapshots are dealt. Each thread opens its own in one of them, so that threads do not meet.
@@ -15,16 +14,16 @@ const PARTS: usize = 64;
 pub(crate) struct Snapshots {
     /// The next sequence number: changes with smaller numbers are there.
     next: SequenceNumberCounter,
-    parts: Box<[CachePadded<Mutex<Moments>>]>,
+    parts: Box<[CachePadded<Mutex<OpenSnapshots>>]>,
 }
 
 /// How many snapshots of a part there are of each sequence number, in the order of sequence numbers.
 ///
 /// A list, since there are few, and a new one is of the newest sequence number nearly always.
 #[derive(Default)]
-struct Moments(Vec<(SeqNo, usize)>);
+struct OpenSnapshots(Vec<(SeqNo, usize)>);
 
-impl Moments {
+impl OpenSnapshots {
     fn add(&mut self, seqno: SeqNo) {
         match self.0.binary_search_by_key(&seqno, |(at, _)| *at) {
             Ok(at) => self.0[at].1 += 1,
@@ -93,21 +92,6 @@ impl Snapshot {
     /// Changes with smaller numbers are there.
     pub fn seqno(&self) -> SeqNo {
         self.seqno
-    }
-
-    /// The value of a key.
-    pub fn get(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<Option<Slice>> {
-        Ok(keyspace.tree.get(key, self.seqno)?)
-    }
-
-    /// Whether a key is there.
-    pub fn contains_key(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<bool> {
-        Ok(keyspace.tree.contains_key(key, self.seqno)?)
-    }
-
-    /// Entries in a range of keys.
-    pub fn range<K: AsRef<[u8]>>(&self, keyspace: &Keyspace, range: impl RangeBounds<K>) -> Iter {
-        Iter::new(keyspace.tree.range(range, self.seqno, None), self.clone())
     }
 }
 

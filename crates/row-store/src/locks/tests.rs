@@ -182,7 +182,7 @@ fn a_kill_ends_a_wait() {
 
 /// A search for a deadlock may meet a waiter that has just been given its lock.
 #[test]
-fn who_has_left_the_line_waits_for_nobody() {
+fn a_waiter_that_has_left_the_queue_waits_for_no_holder() {
     let holder = |id| Holder::new(owner(id), Mode::from(LockMode::Exclusive));
     let mut entry = Entry::held_by(holder(1));
     let (second, third) = (Arc::new(Waiter::new(holder(2))), Arc::new(Waiter::new(holder(3))));
@@ -198,7 +198,7 @@ fn who_has_left_the_line_waits_for_nobody() {
     assert_eq!(entry.blockers_of(&third), [0; 0]);
 }
 
-/// Waits until so many transactions wait.
+/// Waits until this many transactions wait.
 fn await_waiters(locks: &LockTable, count: usize) {
     while locks.waiter_count() < count {
         std::thread::yield_now();

@@ -20,7 +20,7 @@ const ROWS_PER_CHECK: usize = 256;
 pub(super) const OTHERS_MAX: usize = 1024;
 /// Changes that are folded while readers wait.
 const FOLDED_AT_ONCE: usize = 16;
-/// Removed vectors, beyond as many as there are, from which on a graph is made anew.
+/// Removed vectors, beyond as many as there are, from which on a graph is made again.
 const REMOVED_MIN: usize = 1024;
 /// The bytes of an entry of a set of keys beside the key.
 const KEY_BYTES: usize = 64;

@@ -38,7 +38,7 @@ impl ReadView {
     ///
     /// # Errors
     /// Those of reading the transaction's own writes.
-    pub fn nearest(
+    pub(crate) fn nearest(
         &self,
         store: &RowStore,
         table: &Arc<Table>,
@@ -51,7 +51,7 @@ impl ReadView {
         }
         // What is nearest depends on all rows.
         self.note(table, || index_range(IndexId(0)));
-        table.data.check_seqno(&[], self.snapshot.seqno())?;
+        table.check_seqno(&[], self.snapshot.seqno())?;
         let graph = table.data.vectors.get(index);
         if graph.changes.lock().phase() == Phase::None {
             if graph.lacked.load(Ordering::Relaxed) == store.0.vector_memory.max() {

@@ -1,7 +1,7 @@
 //! Scans: a snapshot's range merged with the transaction's own writes.
 
 use super::ReadView;
-use super::merged::PartitionScans;
+use super::merged::{PartitionScan, PartitionScans};
 use crate::engine::{Iter, Slice};
 use crate::error::{corrupted, engine_error};
 use crate::forward_scan::ForwardScan;
@@ -26,18 +26,18 @@ const KEPT_ROWS_MAX: u32 = 64;
 
 /// A scan of a range of storage keys; of a table's rows, or of an index's entries.
 pub struct Cursor {
-    pub(super) table: Arc<Table>,
+    table: Arc<Table>,
     committed: Committed,
     next_committed: Option<(Slice, Slice)>,
     committed_done: bool,
     own: Option<OwnWrites>,
-    pub(super) direction: Direction,
+    direction: Direction,
     /// Rows of index entries are read in the same snapshot.
     view: ReadView,
     /// How many of them so far.
     rows_of_entries: u32,
     /// Of a table with partitions: all that there is.
-    partitions: Option<Box<PartitionScans>>,
+    partitions: Option<Box<PartitionScans<Cursor>>>,
 }
 
 /// Committed entries.
@@ -46,7 +46,7 @@ enum Committed {
     Forward(ForwardScan),
     /// By the engine's own iterator.
     Engine(Iter),
-    /// With the rows that are sealed.
+    /// With the rows of segments.
     Merged(Box<Merged<Committed>>),
     /// Nothing, but this error if there is one.
     Ended(Option<SqlError>),
@@ -69,7 +69,7 @@ impl Committed {
         }
         match view.segment_rows(table).and_then(|rows| rows.map(|rows| rows.scan(table, range, direction)).transpose())
         {
-            Ok(Some(sealed)) => Committed::Merged(Box::new(Merged::new(entries, sealed, direction))),
+            Ok(Some(segments)) => Committed::Merged(Box::new(Merged::new(entries, segments, direction))),
             Ok(None) => entries,
             Err(error) => Committed::Ended(Some(error)),
         }
@@ -114,7 +114,7 @@ fn check_seqno(view: &ReadView, table: &Table, start: &Bound<Slice>) -> SqlResul
         Bound::Included(key) | Bound::Excluded(key) => key,
         Bound::Unbounded => &[],
     };
-    table.data.check_seqno(key, view.snapshot.seqno())
+    table.check_seqno(key, view.snapshot.seqno())
 }
 
 struct OwnWrites {
@@ -129,7 +129,7 @@ impl Cursor {
         if let Some(partitions) = table.partitions() {
             let cursors = partitions.iter().map(|partition| Cursor::open(view, partition, range, direction)).collect();
             let mut cursor = Self::of_committed(view, table, Committed::Ended(None), direction);
-            cursor.partitions = Some(Box::new(PartitionScans::new(cursors)));
+            cursor.partitions = Some(Box::new(PartitionScans::new(cursors, direction)));
             return cursor;
         }
         table.data.note_scan();
@@ -190,7 +190,7 @@ impl Cursor {
 
     /// The table, or the one partition of it, that the last record came from.
     pub(crate) fn last_table(&self) -> &Arc<Table> {
-        self.partitions.as_ref().and_then(|partitions| partitions.last_table()).unwrap_or(&self.table)
+        self.partitions.as_ref().and_then(|partitions| partitions.last()).map_or(&self.table, |scan| &scan.table)
     }
 
     /// The next key and value.
@@ -244,7 +244,7 @@ impl Cursor {
     pub fn next_row(&mut self) -> SqlResult<Option<Row>> {
         let Some((key, value)) = self.next_pair()? else { return Ok(None) };
         if is_row_key(&key) {
-            return Row::check(self.last_table(), key, value).map(Some);
+            return self.view.row(self.last_table(), key, value).map(Some);
         }
         self.rows_of_entries = self.rows_of_entries.saturating_add(1);
         let keep = self.rows_of_entries <= KEPT_ROWS_MAX;
@@ -265,6 +265,12 @@ impl Cursor {
             }
         }
         Ok(true)
+    }
+}
+
+impl PartitionScan for Cursor {
+    fn next_pair(&mut self) -> SqlResult<Option<(Slice, Slice)>> {
+        Cursor::next_pair(self)
     }
 }
 

@@ -1,17 +1,21 @@
 //! A scan of several partitions as one, in the order of the keys.
 
-use super::Cursor;
 use crate::engine::Slice;
 use crate::index_key::Direction;
-use crate::table::Table;
 use squall_types::SqlResult;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
-use std::sync::Arc;
+
+/// A scan of one partition.
+pub(super) trait PartitionScan {
+    /// The next key and value, in the order of the keys.
+    fn next_pair(&mut self) -> SqlResult<Option<(Slice, Slice)>>;
+}
 
 /// The scans of the partitions, and the next record of each.
-pub(super) struct PartitionScans {
-    cursors: Vec<Cursor>,
+pub(super) struct PartitionScans<S> {
+    scans: Vec<S>,
+    direction: Direction,
     heads: BinaryHeap<Head>,
     /// The scan that the last record came from, which has not been asked for its next one.
     last: Option<usize>,
@@ -22,7 +26,7 @@ pub(super) struct PartitionScans {
 struct Head {
     key: Slice,
     value: Slice,
-    cursor: usize,
+    scan: usize,
     direction: Direction,
 }
 
@@ -42,7 +46,7 @@ impl PartialOrd for Head {
 
 impl Ord for Head {
     fn cmp(&self, other: &Head) -> Ordering {
-        let forward = (&self.key, self.cursor).cmp(&(&other.key, other.cursor));
+        let forward = (&self.key, self.scan).cmp(&(&other.key, other.scan));
         match self.direction {
             Direction::Forward => forward.reverse(),
             Direction::Backward => forward,
@@ -50,42 +54,41 @@ impl Ord for Head {
     }
 }
 
-impl PartitionScans {
-    pub fn new(cursors: Vec<Cursor>) -> PartitionScans {
-        PartitionScans { heads: BinaryHeap::with_capacity(cursors.len()), cursors, last: None, has_begun: false }
+impl<S: PartitionScan> PartitionScans<S> {
+    /// Of scans that all go in a direction.
+    pub fn new(scans: Vec<S>, direction: Direction) -> PartitionScans<S> {
+        PartitionScans { heads: BinaryHeap::with_capacity(scans.len()), scans, direction, last: None, has_begun: false }
     }
 
     /// The next key and value.
     pub fn next_pair(&mut self) -> SqlResult<Option<(Slice, Slice)>> {
-        if let [cursor] = &mut self.cursors[..] {
+        if let [scan] = &mut self.scans[..] {
             self.last = Some(0);
-            return cursor.next_pair();
+            return scan.next_pair();
         }
         if !self.has_begun {
             self.has_begun = true;
-            for at in 0..self.cursors.len() {
+            for at in 0..self.scans.len() {
                 self.fill(at)?;
             }
         }
         if let Some(last) = self.last.take() {
             self.fill(last)?;
         }
-        let Some(Head { key, value, cursor, .. }) = self.heads.pop() else { return Ok(None) };
-        self.last = Some(cursor);
+        let Some(Head { key, value, scan, .. }) = self.heads.pop() else { return Ok(None) };
+        self.last = Some(scan);
         Ok(Some((key, value)))
     }
 
     fn fill(&mut self, at: usize) -> SqlResult<()> {
-        let cursor = &mut self.cursors[at];
-        let direction = cursor.direction;
-        if let Some((key, value)) = cursor.next_pair()? {
-            self.heads.push(Head { key, value, cursor: at, direction });
+        if let Some((key, value)) = self.scans[at].next_pair()? {
+            self.heads.push(Head { key, value, scan: at, direction: self.direction });
         }
         Ok(())
     }
 
-    /// The partition that the last record came from.
-    pub fn last_table(&self) -> Option<&Arc<Table>> {
-        self.last.map(|at| &self.cursors[at].table)
+    /// The scan that the last record came from.
+    pub fn last(&self) -> Option<&S> {
+        self.last.map(|at| &self.scans[at])
     }
 }

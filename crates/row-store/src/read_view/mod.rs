@@ -9,7 +9,7 @@ use crate::error::{corrupted, engine_error};
 use crate::index_key::{Direction, KeyRange, row_key_of_entry};
 use crate::locks::{LockKey, UncommittedWrites};
 use crate::table::Table;
-use crate::table::row::Row;
+use crate::table::row::{Row, has_large_values};
 use crate::table::segment_level::{DeltaRow, SegmentSnapshot, changed_manifest};
 use crate::table_part::TablePart;
 use crate::validation::ReadSet;
@@ -73,10 +73,10 @@ impl Uncommitted {
         limit: usize,
     ) -> SqlResult<Option<Vec<Written>>> {
         let mut writes = self.writes.read();
-        if writes.is_unsettled(table, bounds) {
+        if writes.has_buffered_postings(table, bounds) {
             drop(writes);
             let mut changed = self.writes.write();
-            changed.settle(table)?;
+            changed.flush_postings(table)?;
             writes = RwLockWriteGuard::downgrade(changed);
         }
         if writes.is_taken() {
@@ -138,7 +138,7 @@ impl UncommittedWrites for Uncommitted {
     fn is_busy(&self, table: TableId, bounds: (Bound<&[u8]>, Bound<&[u8]>)) -> bool {
         self.writes
             .try_read()
-            .is_none_or(|writes| writes.storages_of(table).any(|storage| writes.is_unsettled(storage, bounds)))
+            .is_none_or(|writes| writes.storages_of(table).any(|storage| writes.has_buffered_postings(storage, bounds)))
     }
 
     fn writes_of(
@@ -196,7 +196,7 @@ impl ReadView {
             let storages = table.storages_for_key(partitions, key);
             return first_found(storages, |storage| self.row_at(storage, key, keep));
         }
-        table.data.check_seqno(key, self.snapshot.seqno())?;
+        table.check_seqno(key, self.snapshot.seqno())?;
         let value = match self.own_change(table, key)? {
             Some(own) => own,
             None => match self.own_segment_rows(table)? {
@@ -204,7 +204,7 @@ impl ReadView {
                 None => table.row_at(key, self.snapshot.seqno(), keep)?,
             },
         };
-        value.map(|value| Row::check(table, Slice::new(key), value)).transpose()
+        value.map(|value| self.row(table, Slice::new(key), value)).transpose()
     }
 
     /// The row that a unique index has at `entry_key`, as [`Table::unique_key`] makes it.
@@ -214,7 +214,7 @@ impl ReadView {
             let storages = table.storages_for_key(partitions, entry_key);
             return first_found(storages, |storage| self.get_by_unique(storage, entry_key));
         }
-        table.data.check_seqno(entry_key, self.snapshot.seqno())?;
+        table.check_seqno(entry_key, self.snapshot.seqno())?;
         let value = match self.own_change(table, entry_key)? {
             Some(own) => own,
             None => self.snapshot.get(&table.data.keyspace, entry_key).map_err(engine_error)?,
@@ -222,6 +222,26 @@ impl ReadView {
         let Some(value) = value else { return Ok(None) };
         let row_key = row_key_of_entry(entry_key, &value).ok_or_else(|| corrupted(&table.def().name))?;
         self.get(table, &row_key)
+    }
+
+    /// The row with a key and a value that were read in this view; `table` is the storage that has it.
+    fn row(&self, table: &Table, key: Slice, value: Slice) -> SqlResult<Row> {
+        let row = Row::check(table, key, value)?;
+        if !row.has_large_values() {
+            return Ok(row);
+        }
+        match self.own_change(table, &row.key)? {
+            Some(_) => {
+                // Chunks of the newest version may be ones that the transaction has found there and left, later than its snapshot. No other
+                // session changes them, because the row is locked.
+                let read = |key: &[u8]| match self.own_change(table, key)? {
+                    Some(change) => Ok(change),
+                    None => table.data.keyspace.get(key).map_err(engine_error),
+                };
+                row.with_large_values(table, &read)
+            }
+            None => Ok(row.in_snapshot(table, &self.snapshot)),
+        }
     }
 
     fn own_change(&self, table: &Table, key: &[u8]) -> SqlResult<Option<Change>> {
@@ -237,12 +257,12 @@ impl ReadView {
         Cursor::open(self, table, range, direction)
     }
 
-    /// The rows of a table that are sealed, in whatever version of them; `None` if it has no such level.
+    /// The segment rows of a table, in the version that the view reads; `None` if it has no such level.
     pub fn segment_rows(&self, table: &Table) -> SqlResult<Option<Arc<dyn SegmentSnapshot>>> {
         if let Some(own) = self.own_segment_rows(table)? {
             return Ok(Some(own));
         }
-        table.data.check_seqno(&[], self.snapshot.seqno())?;
+        table.check_seqno(&[], self.snapshot.seqno())?;
         let level = table.data.segment_level();
         level.map(|level| level.at(&table.data.keyspace, self.snapshot.seqno())).transpose()
     }
@@ -265,7 +285,7 @@ impl ReadView {
     /// The rows that a copy of columns has, in whatever version of them; `None` if the table has no copy.
     pub fn copied_rows(&self, table: &Table) -> SqlResult<Option<Arc<dyn SegmentSnapshot>>> {
         // Where the copy itself came later, its manifest at that sequence number says that it is not complete.
-        table.data.check_seqno(&[], self.snapshot.seqno())?;
+        table.check_seqno(&[], self.snapshot.seqno())?;
         let level = table.data.copy();
         level.map(|level| level.at(&table.data.keyspace, self.snapshot.seqno())).transpose()
     }
@@ -317,12 +337,19 @@ impl DeltaRows {
     /// The next one.
     pub fn next_row(&mut self) -> SqlResult<Option<DeltaRow>> {
         let Some((key, row)) = self.changes.next_change()? else { return Ok(None) };
-        let Some((keys, view, table)) = &self.copy else { return Ok(Some(DeltaRow { key, row })) };
+        let Some((keys, view, table)) = &self.copy else {
+            // Segment rows have no values out of them.
+            return Ok(Some(DeltaRow { key, row, with_large_values: None }));
+        };
         let key = keys.row_key(&key);
         let row = match view.own_change(table, &key)? {
             Some(own) => own,
             None => table.row_at(&key, view.snapshot.seqno(), false)?,
         };
-        Ok(Some(DeltaRow { key, row }))
+        let with_large_values = match &row {
+            Some(value) if has_large_values(value) => Some(view.row(table, key.clone(), value.clone())?),
+            _ => None,
+        };
+        Ok(Some(DeltaRow { key, row, with_large_values }))
     }
 }

@@ -131,7 +131,7 @@ impl Tail {
         self.first_batch.unwrap_or_else(|| self.place())
     }
 
-    /// Whether so many bytes fit, and the segment's last fragment behind them.
+    /// Whether this many bytes fit, and the segment's last fragment behind them.
     fn has_room(&self, bytes: usize) -> bool {
         self.place().byte + (bytes + CONTINUED_BYTES) as u64 <= self.segment.bytes
     }
@@ -300,7 +300,7 @@ impl RedoLog {
         Ok(tail)
     }
 
-    /// Goes on to the next segment, which must have space for so many bytes.
+    /// Goes on to the next segment, which must have space for this many bytes.
     fn begin_segment(&self, bytes: usize) -> io::Result<()> {
         let bytes = (bytes + CONTINUED_BYTES) as u64;
         let mut ready = self.next.lock();
@@ -433,7 +433,7 @@ impl RedoLog {
         }
         let keyspaces = db.keyspaces();
         let is_in_files = |(id, (name, sequence)): (&u64, &(Box<str>, u64))| {
-            // What is there no more, or there anew, needs nothing from the log.
+            // What is there no more, or there again, needs nothing from the log.
             keyspaces.get(&**name).filter(|keyspace| keyspace.id() == *id).is_none_or(|keyspace| {
                 let tree = &keyspace.tree;
                 // A merge may have thrown the newest entries of the files away, if they removed something.

@@ -14,6 +14,9 @@ const EXTENSION: &str = "redo";
 /// Bytes written at a time where zeros are.
 const ZEROS_BYTES: usize = 1 << 20;
 
+/// Bytes that are written at a time past the system's memory. All disks' blocks divide it.
+pub(super) const BLOCK_BYTES: usize = 4096;
+
 /// A file of the log. If there was time, all of it is filled before the first record, with zeros or with old content. Then a sync
 /// writes only data, and nothing of the file system.
 #[derive(Debug)]
@@ -80,7 +83,7 @@ impl Segment {
 
     fn make(folder: &Path, number: u64, bytes: u64, prepare: fn(&File, u64) -> io::Result<()>) -> io::Result<Segment> {
         let path = path_of(folder, number);
-        let bytes = bytes.next_multiple_of(super::writer::BLOCK_BYTES as u64);
+        let bytes = bytes.next_multiple_of(BLOCK_BYTES as u64);
         let file = LogFile::open(&path, OpenOptions::new().write(true).create(true).truncate(true))?;
         let made = file.meter.other(|| prepare(&file.buffered, bytes).and_then(|()| file.buffered.sync_all()));
         let made = made.and_then(|()| sync_folder(folder));

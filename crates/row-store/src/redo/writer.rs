@@ -1,12 +1,9 @@
 //! Writes bytes of the log to its files.
 
-use super::segment::LogFile;
+use super::segment::{BLOCK_BYTES, LogFile};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-
-/// Bytes that are written at a time past the system's memory. All disks' blocks divide it.
-pub(super) const BLOCK_BYTES: usize = 4096;
 
 /// Writes the log's end.
 ///
@@ -38,7 +35,7 @@ impl Writer {
         debug_assert_eq!(at as usize % BLOCK_BYTES, self.last_block.len(), "a hole in the log");
         match file.direct() {
             Some(direct) if durable && !self.is_dirty && !self.refuses_direct => {
-                match file.meter().write(bytes.len(), || self.put_blocks(direct, at, bytes)) {
+                match file.meter().write_durably(bytes.len(), || self.put_blocks(direct, at, bytes)) {
                     // Nothing was written: the file system has other ideas of what is aligned.
                     Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
                         self.refuses_direct = true;

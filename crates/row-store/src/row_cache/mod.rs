@@ -75,7 +75,7 @@ pub(crate) struct RowCache {
 }
 
 impl RowCache {
-    /// An empty cache that may grow to so many bytes; with 0 it stays empty.
+    /// An empty cache that may grow to this many bytes; with 0 it stays empty.
     pub fn new(bytes_max: u64) -> RowCache {
         RowCache {
             shards: ArcSwap::from_pointee(Shards::new(bytes_max, 0)),

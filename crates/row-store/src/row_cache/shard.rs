@@ -67,7 +67,7 @@ fn words_of(bytes: usize) -> u64 {
 }
 
 impl Shard {
-    /// A shard of at most so many bytes; no version read before `now` is taken.
+    /// A shard of at most this many bytes; no version read before `now` is taken.
     pub fn new(bytes_max: u64, now: u64) -> Shard {
         let chunks = bytes_max / (CHUNK_WORDS * WORD_BYTES);
         let entries = bytes_max / ENTRY_BYTES_EXPECTED;

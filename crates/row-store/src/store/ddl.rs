@@ -12,12 +12,13 @@ use crate::engine::Keyspace;
 use crate::error::engine_error;
 use crate::meta;
 use crate::routine_codec::{decode_routine, encode_routine};
+use crate::store::system_records::{SystemChange, push_system};
 use crate::store::{RowStore, StoreInner, malformed, read_u64};
 use crate::table::{LogicalTable, TableData};
-use crate::ticket::CommitTicket;
 use rustc_hash::{FxHashMap, FxHashSet};
 use squall_catalog::{
-    Catalog, Database, DatabaseId, IndexDef, IndexId, RoutineDef, RoutineName, TableDef, TableEntry, TableId, ViewDef,
+    Catalog, ColumnDef, Database, DatabaseId, IndexDef, IndexId, RoutineDef, RoutineName, TableDef, TableEntry,
+    TableId, ViewDef,
 };
 use squall_types::SqlResult;
 use std::collections::BTreeMap;
@@ -31,17 +32,6 @@ pub struct DdlChanges {
     pub truncated: Vec<TableId>,
     /// Other records of the server.
     pub system: Vec<SystemChange>,
-}
-
-/// A change of a record that is the server's own: a user, a privilege, a persisted variable.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SystemChange {
-    /// The kind of record, a name of the server's choice.
-    pub space: &'static str,
-    /// Its key.
-    pub key: Vec<u8>,
-    /// Its new value, or `None` to remove it.
-    pub value: Option<Vec<u8>>,
 }
 
 #[derive(Default)]
@@ -95,16 +85,12 @@ impl<'a> Objects<'a> {
         }
         objects
     }
-}
 
-/// Adds changes of the server's own records to a batch.
-fn push_system(meta: &Keyspace, batch: &mut Batch, changes: &[SystemChange]) {
-    for change in changes {
-        let key = meta::system_key(change.space, &change.key);
-        match &change.value {
-            Some(value) => batch.insert(meta, key, value.as_slice()),
-            None => batch.remove(meta, key),
-        }
+    /// The storages that an earlier catalog has not, with whether they are of tables that it has not either.
+    fn filled(&self, earlier: &Objects<'_>) -> Vec<(TableId, bool)> {
+        let known = earlier.owners();
+        let new = self.owners().into_iter().filter(|(storage, _)| !known.contains_key(storage));
+        new.map(|(storage, table)| (storage, !earlier.tables.contains_key(&table))).collect()
     }
 }
 
@@ -134,8 +120,7 @@ impl RowStore {
         let Redefined { tables: defined, dropped_copies } = inner.redefined(&mut batch, &old, &new);
         let mut fresh = Vec::new();
         let made = inner.make_fresh_data(&mut batch, &old, &new, &changes.truncated, &mut fresh);
-        let known = old.owners();
-        let filled: Vec<TableId> = new.owners().into_keys().filter(|storage| !known.contains_key(storage)).collect();
+        let filled = new.filled(&old);
         if let Err(error) = made.and_then(|()| inner.committer.write(batch, true)) {
             // If the store has stopped, it is unknown whether the disk has the batch; the next start removes files that it does not
             // name.
@@ -144,15 +129,40 @@ impl RowStore {
             }
             return Err(error);
         }
+        let new_storages = inner.add_new_data(&fresh);
         *current = next.clone();
         drop(current);
         let seqno = inner.publish_definition(
             !moved.is_empty() || !filled.is_empty() || !changes.truncated.is_empty() || !defined.is_empty(),
         )?;
         inner.forget_moved(&moved, seqno)?;
-        for (def, built) in defined {
+        for (id, of_new_table) in filled {
+            // A new partition is empty at any sequence number. So is a new table, but another may have had its name.
+            if new_storages.contains(&id) && !of_new_table {
+                continue;
+            }
+            if let Some(data) = inner.data.read().get(&id) {
+                data.complete_from(seqno);
+            }
+        }
+        for data in fresh {
+            let id = data.id;
+            inner.forget_table(data.logical.id);
+            data.logical.feed.reset();
+            let replaced = inner.data.write().insert(id, data.clone());
+            if let Some(replaced) = replaced.filter(|old| !Arc::ptr_eq(old, &data)) {
+                data.complete_from(seqno);
+                makes_room |= replaced.keyspace.disk_space() > 0;
+                inner.retire(&replaced);
+            }
+        }
+        for RedefinedTable { def, built, changes_for_readers } in defined {
             let logical = inner.data(def.id)?.logical.clone();
+            logical.feed.reset();
             logical.defined_since.fetch_max(def.version, Ordering::AcqRel);
+            if changes_for_readers {
+                logical.change_for_readers(def.version, seqno);
+            }
             inner.forget_table(def.id);
             for storage in def.storages() {
                 let data = inner.data_of(storage, &logical)?;
@@ -162,24 +172,8 @@ impl RowStore {
                 built.iter().for_each(|index| data.built_from(*index, seqno));
             }
         }
-        for id in &filled {
-            // A table that was filled before it came into the catalog. A new one is empty at any sequence number.
-            if let Some(data) = inner.data.read().get(id) {
-                data.complete_from(seqno);
-            }
-        }
         for (storage, index) in dropped_copies {
             inner.stored_data(storage)?.drop_copy(index);
-        }
-        for data in fresh {
-            let id = data.id;
-            inner.forget_table(data.logical.id);
-            let replaced = inner.data.write().insert(id, data.clone());
-            if let Some(replaced) = replaced {
-                data.complete_from(seqno);
-                makes_room |= replaced.keyspace.disk_space() > 0;
-                inner.retire(&replaced);
-            }
         }
         for (def, storage) in &dropped {
             inner.drop_storage(def, *storage);
@@ -188,55 +182,6 @@ impl RowStore {
             inner.reserve_space();
         }
         Ok(())
-    }
-
-    /// Changes records of the server's own, durably and as a whole.
-    pub fn commit_system(&self, changes: &[SystemChange]) -> SqlResult<()> {
-        self.commit_system_async(changes)?.wait()
-    }
-
-    /// As [`RowStore::commit_system`]; the ticket says when the changes are durable, together with the commits of others.
-    pub fn commit_system_async(&self, changes: &[SystemChange]) -> SqlResult<CommitTicket> {
-        self.gate().check_definition(false)?;
-        let mut batch = Batch::default();
-        push_system(&self.0.meta, &mut batch, changes);
-        self.0.committer.write_async(batch)
-    }
-
-    /// Writes one of the server's own records before all later commits, and gives it to the operating system, so that it survives
-    /// the end of the process. Nothing waits for the disk: the record survives a power cut when the next commit does.
-    ///
-    /// # Errors
-    /// When the store takes no writes any more.
-    pub fn note_system(&self, space: &str, key: &[u8], value: &[u8]) -> SqlResult<()> {
-        let mut batch = Batch::default();
-        let key = meta::system_key(space, key);
-        let bytes = key.len() + value.len();
-        batch.insert(&self.0.meta, key, value);
-        self.gate().check_commit(bytes)?;
-        self.0.committer.write(batch, false)?;
-        self.0.committer.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-        self.gate().count(bytes as u64);
-        self.0.committer.hand_over()
-    }
-
-    /// A record of the server's own.
-    pub fn system_get(&self, space: &str, key: &[u8]) -> SqlResult<Option<Vec<u8>>> {
-        let value = self.0.meta.get(meta::system_key(space, key)).map_err(engine_error)?;
-        Ok(value.map(|value| value.to_vec()))
-    }
-
-    /// All records of a kind, in the order of their keys.
-    pub fn system_records(&self, space: &str) -> SqlResult<Vec<(Vec<u8>, Vec<u8>)>> {
-        let prefix = meta::system_prefix(space);
-        self.0
-            .meta
-            .prefix(&prefix)
-            .map(|guard| {
-                let (key, value) = guard.into_inner().map_err(engine_error)?;
-                Ok((key[prefix.len()..].to_vec(), value.to_vec()))
-            })
-            .collect()
     }
 }
 
@@ -250,11 +195,30 @@ struct Moved {
     to: TableId,
 }
 
+/// A table with a new definition.
+struct RedefinedTable {
+    def: Arc<TableDef>,
+    /// The indexes that were built.
+    built: Vec<IndexId>,
+    /// Whether readers see other rows or columns.
+    changes_for_readers: bool,
+}
+
 /// What happens to tables that stay.
 struct Redefined {
-    /// Tables with new definitions, and the indexes that were built.
-    tables: Vec<(Arc<TableDef>, Vec<IndexId>)>,
+    tables: Vec<RedefinedTable>,
     dropped_copies: Vec<(TableId, IndexId)>,
+}
+
+/// Whether a definition shows its readers other columns than the one before, rows under another name, or not all of the rows.
+fn changes_for_readers(before: &TableDef, after: &TableDef) -> bool {
+    let is_same = |(old, new): (&ColumnDef, &ColumnDef)| {
+        old.id == new.id && old.name == new.name && old.sql_type == new.sql_type && old.invisible == new.invisible
+    };
+    before.name != after.name
+        || before.columns.len() != after.columns.len()
+        || !before.columns.iter().zip(&after.columns).all(is_same)
+        || before.storages().any(|storage| after.storages().all(|kept| kept != storage))
 }
 
 impl StoreInner {
@@ -281,11 +245,12 @@ impl StoreInner {
         Ok(moved)
     }
 
-    /// Has storages that have changed tables opened anew, as their new tables'. Tells users of an old table that it is outdated,
+    /// Has storages that have changed tables opened again, as their new tables'. Tells users of an old table that it is outdated,
     /// and readers of an earlier snapshot that its rows are elsewhere.
     fn forget_moved(&self, moved: &[Moved], seqno: u64) -> SqlResult<()> {
         for Moved { storage, from, to } in moved {
             let from = self.data(*from)?.logical.clone();
+            from.feed.reset();
             from.defined_since.fetch_add(1, Ordering::AcqRel);
             if from.id == *storage {
                 from.defined_since.store(u64::MAX, Ordering::Release);
@@ -333,12 +298,13 @@ impl StoreInner {
     /// Notes the indexes that tables lose.
     fn redefined(&self, batch: &mut Batch, old: &Objects<'_>, new: &Objects<'_>) -> Redefined {
         let mut redefined = Redefined { tables: Vec::new(), dropped_copies: Vec::new() };
-        for (id, (_, before)) in &old.tables {
-            let Some((_, after)) = new.tables.get(id) else { continue };
+        for (id, (from, before)) in &old.tables {
+            let Some((to, after)) = new.tables.get(id) else { continue };
             if !Arc::ptr_eq(before, after) {
                 let is_new = |index: &&IndexDef| before.indexes.iter().all(|old| old.id != index.id);
                 let built: Vec<IndexId> = after.indexes.iter().filter(is_new).map(|index| index.id).collect();
-                redefined.tables.push(((*after).clone(), built));
+                let changes_for_readers = from != to || changes_for_readers(before, after);
+                redefined.tables.push(RedefinedTable { def: (*after).clone(), built, changes_for_readers });
             }
             for index in before.indexes.iter().filter(|index| after.indexes.iter().all(|kept| kept.id != index.id)) {
                 for storage in after.storages() {
@@ -424,6 +390,19 @@ impl StoreInner {
             }
         }
         self.make_truncated(batch, new, truncated, fresh)
+    }
+
+    /// Makes the data of new storages known before anybody can look for them: their files would be opened a second time, and what was opened
+    /// first taken for a generation that goes. Gives their numbers.
+    fn add_new_data(&self, fresh: &[Arc<TableData>]) -> FxHashSet<TableId> {
+        let mut all = self.data.write();
+        let new: Vec<&Arc<TableData>> = fresh.iter().filter(|data| !all.contains_key(&data.id)).collect();
+        new.into_iter()
+            .map(|data| {
+                all.insert(data.id, data.clone());
+                data.id
+            })
+            .collect()
     }
 
     /// Makes the next generations of storages that are emptied.
@@ -545,7 +524,7 @@ pub(crate) fn load_catalog(meta_keyspace: &Keyspace) -> SqlResult<Catalog> {
 }
 
 /// Has the catalog's foreign keys refer to columns by their ids, which records of before did by name, and writes those records
-/// anew: from now on a name may be another column's.
+/// again: from now on a name may be another column's.
 pub(crate) fn convert_references(
     catalog: &mut Catalog,
     committer: &Committer,

@@ -6,7 +6,7 @@ use crate::table::{EngineTraits, Table, TableFeature};
 use crate::table_part::TablePart;
 use squall_catalog::{EngineName, ROW_ENGINE, TableDef};
 use squall_types::{ErrorCode, SqlError, SqlResult};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// The storage engines that a store has. The first is that of tables whose definition names none.
 pub struct Engines(Vec<Arc<dyn TableEngine>>);
@@ -149,7 +149,8 @@ impl RowStore {
     pub fn start_engines(self: &Arc<Self>, threads: usize, failed: &WorkFailed) -> SqlResult<EngineWork> {
         let work = EngineWork(self.clone());
         for engine in self.engines().all() {
-            engine.start(Arc::downgrade(self), threads, failed.clone())?;
+            let store: Weak<RowStore> = Arc::downgrade(self);
+            engine.start(store, threads, failed.clone())?;
         }
         Ok(work)
     }
@@ -167,10 +168,12 @@ impl RowStore {
         let mut bytes = LevelBytes::default();
         for part in TablePart::all(table.def()) {
             let Some(engine) = self.0.engines.of_level(table.def(), part)? else { continue };
-            let LevelBytes { data, index } = engine.level_bytes(self, table, part)?;
-            match part {
-                TablePart::Rows => bytes = LevelBytes { data, index },
-                TablePart::Copy(_) => bytes.index += data + index,
+            for storage in table.storages() {
+                let LevelBytes { data, index } = engine.level_bytes(self, &storage, part)?;
+                match part {
+                    TablePart::Rows => bytes = LevelBytes { data: bytes.data + data, index: bytes.index + index },
+                    TablePart::Copy(_) => bytes.index += data + index,
+                }
             }
         }
         Ok(bytes)
@@ -186,10 +189,12 @@ impl RowStore {
         part: TablePart,
         interrupt: &dyn Fn() -> SqlResult<()>,
     ) -> SqlResult<Vec<LevelFault>> {
-        match self.0.engines.of_level(table.def(), part)? {
-            Some(engine) => engine.check(self, table, part, interrupt),
-            None => Ok(Vec::new()),
+        let Some(engine) = self.0.engines.of_level(table.def(), part)? else { return Ok(Vec::new()) };
+        let mut faults = Vec::new();
+        for storage in table.storages() {
+            faults.extend(engine.check(self, &storage, part, interrupt)?);
         }
+        Ok(faults)
     }
 
     /// Brings a table into the form that is read best, and its copy of columns, on up to `threads` threads; tells what became of the table.
@@ -205,9 +210,11 @@ impl RowStore {
         let mut of_rows = Optimized::Unsupported;
         for part in TablePart::all(table.def()) {
             let Some(engine) = self.0.engines.of_level(table.def(), part)? else { continue };
-            let done = engine.optimize(self, table, part, threads, interrupt)?;
-            if part == TablePart::Rows {
-                of_rows = done;
+            for storage in table.storages() {
+                let done = engine.optimize(self, &storage, part, threads, interrupt)?;
+                if part == TablePart::Rows && of_rows != Optimized::Busy {
+                    of_rows = done;
+                }
             }
         }
         Ok(of_rows)

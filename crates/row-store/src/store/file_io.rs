@@ -25,7 +25,7 @@ use std::sync::{Arc, OnceLock, Weak};
 pub struct TableFileIo {
     /// The table; `None` for the store's own records.
     pub table: Option<TableId>,
-    /// Where its files are. TRUNCATE and other statements that make a table anew give it another folder.
+    /// Where its files are. TRUNCATE and other statements that make a table again give it another folder.
     pub folder: PathBuf,
     /// How much. Times are not known.
     pub totals: FileTotals,

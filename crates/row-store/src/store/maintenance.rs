@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 const PERIOD: Duration = Duration::from_millis(250);
-/// Lazy commits are synced, and statistics looked at, every so many periods.
+/// Lazy commits are synced, and statistics looked at, every this many periods.
 const PERIODS_PER_SYNC: u32 = 4;
 const PERIODS_PER_SAMPLE: u32 = 8;
 const PERIODS_PER_SAVE: u32 = 8;

@@ -4,19 +4,27 @@ mod ddl;
 mod dictionaries;
 mod engines;
 mod file_io;
+mod held_table;
+mod level_store;
 mod maintenance;
 mod read_lock;
 pub(crate) mod recovery;
+mod sizes;
+mod system_records;
 mod table_engine;
 
-pub use self::ddl::{DdlChanges, SystemChange};
+pub use self::ddl::DdlChanges;
 pub use self::engines::{EngineWork, Engines};
 use self::file_io::FileWatch;
 pub use self::file_io::{FileIo, TableFileIo};
+pub use self::held_table::HeldTable;
+pub use self::level_store::LevelStore;
 use self::maintenance::Maintenance;
 pub(crate) use self::read_lock::is_temporary;
 pub use self::read_lock::{BACKUP_LOCK, COMMIT_LOCK, GLOBAL_LOCK, GlobalReadLock};
 use self::recovery::{Recovered, recover};
+use self::sizes::InlineValues;
+pub use self::system_records::{SystemChange, SystemRecords};
 pub use self::table_engine::{LevelBytes, LevelFault, LevelPlace, Optimized, ReplacedEngine, TableEngine, WorkFailed};
 use crate::batch::Batch;
 use crate::bytes::Malformed;
@@ -81,6 +89,7 @@ pub(crate) struct StoreInner {
     tables: RwLock<FxHashMap<TableId, Arc<Table>>>,
     /// Entries of dropped indexes may be there.
     pub dropped_indexes: AtomicBool,
+    inline_values: InlineValues,
     next_owner: AtomicU64,
     next_temporary: AtomicU64,
     maintenance: Maintenance,
@@ -116,7 +125,7 @@ impl RowStore {
         let directory = directory.as_ref().to_path_buf();
         let lock = DirectoryLock::take(&directory)?;
         let files = Arc::new(FileWatch::default());
-        let Recovered { committer, catalog } = recover(&directory, &options, &files, &engines)?;
+        let Recovered { committer, catalog, has_large_values } = recover(&directory, &options, &files, &engines)?;
         let (spills, spill_gate) = (directory.join(TEMPORARY_FOLDER), committer.gate.clone());
         let spill_place = Arc::new(SpillPlace::new(spills, spill_gate, options.transaction_buffer_bytes));
         let store = RowStore(Arc::new(StoreInner {
@@ -128,6 +137,7 @@ impl RowStore {
             leaving: Mutex::default(),
             tables: RwLock::default(),
             dropped_indexes: AtomicBool::new(true),
+            inline_values: InlineValues::new(options.inline_value_bytes_max, has_large_values),
             next_owner: AtomicU64::new(1),
             // The greatest are `COMMIT_LOCK` and `BACKUP_LOCK`.
             next_temporary: AtomicU64::new(u64::from(BACKUP_LOCK.0) - 1),
@@ -220,14 +230,9 @@ impl RowStore {
         self.gate().failure()
     }
 
-    /// Lets changes of each transaction take so much memory before they go to temporary files.
-    pub fn set_transaction_buffer(&self, bytes: usize) {
-        self.0.spill_place.set_bytes_max(bytes);
-    }
-
     // ---- the row cache ----
 
-    /// Lets the cache of rows take so many bytes; 0 turns it off. It is empty then.
+    /// Lets the cache of rows take this many bytes; 0 turns it off. It is empty then.
     pub fn resize_row_cache(&self, bytes_max: u64) {
         // No commit is between its changes and the cache while the log is held.
         let _log = self.0.committer.log.lock();
@@ -261,11 +266,6 @@ impl RowStore {
     /// The locks of rows and tables that are held or waited for now.
     pub fn locks(&self) -> Vec<LockInfo> {
         self.0.locks.list()
-    }
-
-    /// Whether a session waits for the lock of a table.
-    pub fn is_lock_waited_for(&self, table: &Table) -> bool {
-        self.0.locks.is_waited_for(table.id())
     }
 
     /// How many transactions wait for a row or table lock now.
@@ -330,17 +330,17 @@ impl RowStore {
             }
             found => found,
         };
-        value.map(|value| Row::check(table, Slice::new(key), value)).transpose()
+        let row = value.map(|value| Row::check(table, Slice::new(key), value)).transpose()?;
+        match &row {
+            // These are read in a snapshot, so the row is, too.
+            Some(row) if row.has_large_values() => self.read_view().get(table, key),
+            _ => Ok(row),
+        }
     }
 
     /// A view of what is committed now, for the plain reads of one statement outside of a transaction.
     pub fn read_view(&self) -> crate::ReadView {
         crate::ReadView { snapshot: self.snapshot(), own: None, step: 0 }
-    }
-
-    /// Whether no reader has a sequence number before this one any more; also false while it is not known yet.
-    pub fn is_past(&self, seqno: u64) -> bool {
-        self.0.db.snapshots.unneeded_before() >= seqno
     }
 
     // ---- tables ----
@@ -455,45 +455,9 @@ impl SessionLocks {
     }
 }
 
-/// A table whose definition stays as it is for as long as this is held, while others read and write its rows: what works on a
-/// table's files in the background, or waits for a lock first, takes this.
-#[derive(Debug)]
-pub struct HeldTable {
-    table: Arc<Table>,
-    // Dropping gives it back.
-    _locks: SessionLocks,
-}
-
-impl std::ops::Deref for HeldTable {
-    type Target = Arc<Table>;
-
-    fn deref(&self) -> &Arc<Table> {
-        &self.table
-    }
-}
-
 impl std::fmt::Debug for SessionLocks {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("SessionLocks").field(&self.0.owner).finish()
-    }
-}
-
-impl RowStore {
-    /// Locks a table against definitions and gives it as it is from then on; `None` if the catalog has no such table any more.
-    ///
-    /// # Errors
-    /// Those of waiting.
-    pub fn hold_table(&self, session: u64, id: TableId, wait: LockWait) -> crate::StoreResult<Option<HeldTable>> {
-        let mut locks = self.session_locks(session);
-        locks.lock(id, TableLock::Read, wait)?;
-        let def = self.0.catalog.lock().table_by_id(id).map(|(_, def)| def.clone());
-        let Some(def) = def else { return Ok(None) };
-        Ok(Some(HeldTable { table: self.table(&def)?, _locks: locks }))
-    }
-
-    /// The same of a TEMPORARY table of the session, which no other one can change.
-    pub fn hold_temporary(&self, session: u64, def: &Arc<TableDef>) -> crate::StoreResult<HeldTable> {
-        Ok(HeldTable { table: self.table(def)?, _locks: self.session_locks(session) })
     }
 }
 
@@ -541,6 +505,7 @@ impl StoreInner {
                 continue;
             }
             let place = LevelPlace {
+                storage: data.id,
                 generation: data.generation,
                 part,
                 manifest: read_manifest(part, &data.keyspace, SeqNo::MAX)?,
@@ -687,12 +652,13 @@ impl StoreInner {
     /// Lets the files of a generation go as soon as no reader has them.
     pub fn retire(&self, data: &TableData) {
         data.retired.store(true, Ordering::Release);
+        data.logical.feed.reset();
         self.forget_table(data.logical.id);
         self.files.retire(&data.keyspace);
         self.db.drop_keyspace(&data.keyspace);
     }
 
-    /// Plans that hold the table as it was have to get it anew.
+    /// Plans that hold the table as it was have to get it again.
     pub fn forget_table(&self, id: TableId) {
         self.tables.write().remove(&id);
     }

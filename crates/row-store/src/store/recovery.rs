@@ -21,9 +21,11 @@ use squall_types::{SqlError, SqlResult};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Version of everything the store writes.
+/// Version of everything the store writes while all values are in their rows.
 const STORE_FORMAT: u8 = 4;
-/// The one before: the engine had a list of keyspaces.
+/// That of a store in which values may lie out of their rows. It differs in nothing else.
+const FORMAT_OF_LARGE_VALUES: u8 = 5;
+/// The one before both: the engine had a list of keyspaces.
 const EARLIER_FORMAT: u8 = 3;
 
 /// More sequence numbers than lists of files can take between two writes.
@@ -42,6 +44,8 @@ const UNFINISHED_FOLDER: &str = "rows.unfinished";
 pub(crate) struct Recovered {
     pub committer: Arc<Committer>,
     pub catalog: Catalog,
+    /// Values may lie out of their rows.
+    pub has_large_values: bool,
 }
 
 /// Opens or makes the files in a directory, restores all commits, and removes uncommitted changes.
@@ -66,11 +70,16 @@ pub(crate) fn recover(
     if earlier.is_some() {
         leave_earlier_form(&committer)?;
     }
+    let mut has_large_values = has_format(&meta, FORMAT_OF_LARGE_VALUES)?;
+    if !has_large_values && options.inline_value_bytes_max < usize::MAX {
+        allow_large_values(&committer)?;
+        has_large_values = true;
+    }
     remove_folder(&directory.join(TEMPORARY_FOLDER))?;
     let mut catalog = load_catalog(&meta)?;
     convert_references(&mut catalog, &committer, &meta)?;
     remove_orphans(&db, &catalog, engines)?;
-    Ok(Recovered { committer, catalog })
+    Ok(Recovered { committer, catalog, has_large_values })
 }
 
 /// New changes are newer than all that recovery found: a smaller number would put them behind old versions of their rows.
@@ -232,11 +241,27 @@ fn leave_earlier_form(committer: &Committer) -> SqlResult<()> {
         batch.insert(meta, key, TablePlace::encode(generation, keyspace.place()));
     }
     batch.insert(meta, [meta::FORMAT], [STORE_FORMAT]);
-    committer.write(batch, true)?;
-    // The format is looked at before the log is read.
-    committer.send_to_file(meta)?;
-    wait_for_files(db, std::slice::from_ref(meta), None)?;
+    write_format(committer, batch)?;
     db.leave_earlier_form().map_err(engine_error)
+}
+
+/// Makes the store one in which values may lie out of their rows. Servers that cannot read such rows refuse it from now on, also if it
+/// is not closed before they open it.
+pub(crate) fn allow_large_values(committer: &Committer) -> SqlResult<()> {
+    let mut batch = Batch::default();
+    batch.insert(&committer.meta, [meta::FORMAT], [FORMAT_OF_LARGE_VALUES]);
+    write_format(committer, batch)
+}
+
+/// Writes a batch that has the store's format. It is looked at before the log is read.
+fn write_format(committer: &Committer, batch: Batch) -> SqlResult<()> {
+    committer.write(batch, true)?;
+    committer.send_to_file(&committer.meta)?;
+    wait_for_files(&committer.db, std::slice::from_ref(&committer.meta), None).map(drop)
+}
+
+fn has_format(meta: &Keyspace, format: u8) -> SqlResult<bool> {
+    Ok(meta.get([meta::FORMAT]).map_err(engine_error)?.is_some_and(|stored| stored[..] == [format]))
 }
 
 fn remove_folder(folder: &Path) -> SqlResult<()> {
@@ -262,10 +287,10 @@ fn engine_options(options: &StoreOptions, files: &Arc<FileWatch>) -> EngineOptio
 
 fn check_format(meta: &Keyspace, is_earlier: bool) -> SqlResult<()> {
     match meta.get([meta::FORMAT]).map_err(engine_error)? {
-        Some(format) if format[..] == [STORE_FORMAT] => Ok(()),
+        Some(format) if [STORE_FORMAT, FORMAT_OF_LARGE_VALUES].iter().any(|known| format[..] == [*known]) => Ok(()),
         Some(format) if format[..] == [EARLIER_FORMAT] && is_earlier => Ok(()),
         format => Err(SqlError::internal(format_args!(
-            "the data directory has format {:?}; this server reads format {STORE_FORMAT}",
+            "the data directory has format {:?}; this server reads formats {STORE_FORMAT} and {FORMAT_OF_LARGE_VALUES}",
             format.as_deref().unwrap_or_default()
         ))),
     }

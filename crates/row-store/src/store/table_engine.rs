@@ -1,6 +1,6 @@
 //! [`TableEngine`]: the interface that a storage engine implements.
 
-use super::{HeldTable, RowStore};
+use super::{HeldTable, LevelStore};
 use crate::gate::DiskRoom;
 use crate::table::segment_level::{ManifestEntry, SegmentSource};
 use crate::table::{EngineTraits, Table};
@@ -14,7 +14,7 @@ pub type WorkFailed = Arc<dyn Fn(&str, &SqlError) + Send + Sync>;
 
 /// A storage engine: how the rows of its tables are kept.
 ///
-/// All tables are tables of the [`RowStore`]: it has their definitions, locks, transactions, versions, redo log and the keys that are trees,
+/// All tables are tables of the [`RowStore`](crate::RowStore): it has their definitions, locks, transactions, versions, redo log and the keys that are trees,
 /// and each change is made in it first. An engine says what its tables are like, and may keep rows that do not change in a form of its own,
 /// a *level* below the store ([`SegmentSource`]).
 ///
@@ -24,7 +24,7 @@ pub type WorkFailed = Arc<dyn Fn(&str, &SqlError) + Send + Sync>;
 /// | open, drop, truncate | [`open`](TableEngine::open) gives a table's level; [`SegmentSource::discard`] ends it; [`retain`](TableEngine::retain) is for what a crash has left |
 /// | read by key and range | the store, its own rows merged with those of [`SegmentSnapshot`](crate::SegmentSnapshot) |
 /// | read by column | `executor`, from segments of column tables, if the traits say so |
-/// | change | the store; the level is told by [`SegmentSource::note_changes`] and takes rows over by a [`Sealing`](crate::Sealing) |
+/// | change | the store; the level is told by [`SegmentSource::note_changes`] and takes rows over by [`LevelStore::begin_sealing`] |
 /// | load | [`SegmentSource::writer`] and [`SegmentSource::block`] |
 /// | statistics | the store, which counts and samples; [`level_bytes`](TableEngine::level_bytes) |
 /// | check, optimize | the store for indexes; [`check`](TableEngine::check) and [`optimize`](TableEngine::optimize) for the level |
@@ -74,7 +74,7 @@ pub trait TableEngine: Send + Sync {
     ///
     /// # Errors
     /// When the level cannot be read.
-    fn level_bytes(&self, _store: &RowStore, _table: &Arc<Table>, _part: TablePart) -> SqlResult<LevelBytes> {
+    fn level_bytes(&self, _store: &dyn LevelStore, _table: &Arc<Table>, _part: TablePart) -> SqlResult<LevelBytes> {
         Ok(LevelBytes::default())
     }
 
@@ -85,7 +85,7 @@ pub trait TableEngine: Send + Sync {
     /// Those of `interrupt`, and when the level cannot even be opened.
     fn check(
         &self,
-        _store: &RowStore,
+        _store: &dyn LevelStore,
         _table: &HeldTable,
         _part: TablePart,
         _interrupt: &dyn Fn() -> SqlResult<()>,
@@ -100,7 +100,7 @@ pub trait TableEngine: Send + Sync {
     /// Those of `interrupt`, of reading the table and of writing.
     fn optimize(
         &self,
-        _store: &RowStore,
+        _store: &dyn LevelStore,
         _table: &HeldTable,
         _part: TablePart,
         _threads: usize,
@@ -114,7 +114,7 @@ pub trait TableEngine: Send + Sync {
     ///
     /// # Errors
     /// When no thread can be started.
-    fn start(&self, _store: Weak<RowStore>, _threads: usize, _failed: WorkFailed) -> SqlResult<()> {
+    fn start(&self, _store: Weak<dyn LevelStore>, _threads: usize, _failed: WorkFailed) -> SqlResult<()> {
         Ok(())
     }
 
@@ -127,7 +127,12 @@ pub trait TableEngine: Send + Sync {
     ///
     /// # Errors
     /// Those of `interrupt`, of reading the table and of writing.
-    fn make_copy(&self, _store: &RowStore, table: &HeldTable, _interrupt: &dyn Fn() -> SqlResult<()>) -> SqlResult<()> {
+    fn make_copy(
+        &self,
+        _store: &dyn LevelStore,
+        table: &HeldTable,
+        _interrupt: &dyn Fn() -> SqlResult<()>,
+    ) -> SqlResult<()> {
         Err(SqlError::internal(format_args!("engine {} keeps no copy of table {}", self.name(), table.def().name)))
     }
 }
@@ -143,7 +148,9 @@ pub struct ReplacedEngine {
 
 /// Where a level is opened.
 pub struct LevelPlace {
-    /// The table's generation.
+    /// What is stored there: the table, or one of its partitions.
+    pub storage: TableId,
+    /// The storage's generation.
     pub generation: u64,
     /// The content of the level.
     pub part: TablePart,

@@ -1,32 +1,38 @@
 //! A table, as its readers and writers use it.
 
+pub(crate) mod change_feed;
 mod column;
 mod duplicate;
 mod engine_traits;
 mod keys;
+pub(crate) mod large_values;
 mod logical;
 pub(crate) mod packing;
 mod partitions;
 pub(crate) mod row;
 pub(crate) mod segment_level;
+mod stored_value;
 
+pub use self::change_feed::{OnChanges, PlaceLost, RowChange, RowChangeKind};
 pub use self::column::FixedColumn;
 pub use self::engine_traits::{EngineTraits, TableFeature};
+use self::large_values::{LargeValueLimit, Reference};
 pub(crate) use self::logical::LogicalTable;
 use self::packing::Packing;
 pub(crate) use self::partitions::Partitions;
-use self::row::encode_row;
 pub use self::row::{Row, RowView, ValueRef};
+use self::row::{encode_row, variable_part};
 pub use self::segment_level::{
     BlockKeys, DeltaRow, ManifestEntry, SegmentBlock, SegmentRowWriter, SegmentScan, SegmentSnapshot, SegmentSource,
     UncommittedRows,
 };
 use self::segment_level::{DELETED, SegmentLevel};
+pub use self::stored_value::StoredValue;
 use crate::engine::{AbstractTree, Keyspace, SeqNo, Slice};
 use crate::error::{corrupted, engine_error};
 use crate::forward_scan::FilesSeen;
 use crate::index_key::is_row_key;
-use crate::index_key::{IndexCodec, push_index_id, split_index_id};
+use crate::index_key::{IndexCodec, LARGE_VALUES, push_index_id, split_index_id};
 use crate::layout::{Projection, RowLayout};
 use crate::meta::TablePlace;
 use crate::row_cache::{Place, RowCache, Version};
@@ -36,7 +42,7 @@ use crate::vector_graphs::VectorGraphs;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use squall_catalog::{IndexId, TableCompression, TableDef, TableId};
-use squall_types::{ErrorCode, SqlError, SqlResult};
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, StringKind};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -79,8 +85,8 @@ pub(crate) struct TableData {
     /// The same of indexes that were built since the start, and the newest of their sequence numbers.
     built_since: RwLock<FxHashMap<IndexId, u64>>,
     newest_built: AtomicU64,
-    /// Rows outside of the store, if there can be any.
-    sealed: OnceLock<Arc<SegmentLevel>>,
+    /// Rows in segments, if there can be any.
+    segment_level: OnceLock<Arc<SegmentLevel>>,
     /// A copy of columns.
     copy: RwLock<Option<Arc<SegmentLevel>>>,
     /// The last index that was a copy and is none any more; 0 if there was none.
@@ -133,7 +139,7 @@ impl TableData {
             complete_since: AtomicU64::new(0),
             built_since: RwLock::default(),
             newest_built: AtomicU64::new(0),
-            sealed: OnceLock::new(),
+            segment_level: OnceLock::new(),
             copy: RwLock::default(),
             copy_dropped: AtomicU32::new(0),
             vectors: VectorGraphs::default(),
@@ -162,7 +168,7 @@ impl TableData {
     }
 
     /// 1412 for a read of a part of the table at a sequence number before that part was complete.
-    pub fn check_seqno(&self, key: &[u8], seqno: u64) -> SqlResult<()> {
+    fn check_seqno(&self, key: &[u8], seqno: u64) -> SqlResult<()> {
         let newest = self.complete_since.load(Ordering::Acquire);
         if seqno >= newest && seqno >= self.newest_built.load(Ordering::Acquire) {
             return Ok(());
@@ -184,7 +190,7 @@ impl TableData {
 
     /// The level below the store's rows.
     pub fn segment_level(&self) -> Option<&Arc<SegmentLevel>> {
-        self.sealed.get()
+        self.segment_level.get()
     }
 
     /// The copy of columns.
@@ -195,7 +201,7 @@ impl TableData {
     /// Whether a level of a part is not open yet.
     pub fn lacks_level(&self, part: TablePart) -> bool {
         match part {
-            TablePart::Rows => self.sealed.get().is_none(),
+            TablePart::Rows => self.segment_level.get().is_none(),
             TablePart::Copy(index) => {
                 self.copy.read().as_ref().is_none_or(|copy| copy.part != part)
                     && self.copy_dropped.load(Ordering::Acquire) < index.0
@@ -207,7 +213,7 @@ impl TableData {
     pub fn add_level(&self, part: TablePart, source: Arc<dyn SegmentSource>) {
         let level = Arc::new(SegmentLevel::new(part, source));
         match part {
-            TablePart::Rows => _ = self.sealed.get_or_init(|| level),
+            TablePart::Rows => _ = self.segment_level.get_or_init(|| level),
             TablePart::Copy(_) => *self.copy.write() = Some(level),
         }
     }
@@ -279,10 +285,10 @@ impl TableData {
         self.cache.forget(&self.cache_place(key), seqno);
     }
 
-    /// Counts a commit's changes for the statistics; `sealed` more are of rows below the store's.
-    pub fn count_changes(&self, row_delta: i64, changes: u64, sealed: u64) {
-        self.changes.fetch_add(sealed, Ordering::Relaxed);
-        self.changes_unsampled.fetch_add(sealed, Ordering::Relaxed);
+    /// Counts a commit's changes for the statistics; `segment_changes` more are of segment rows.
+    pub fn count_changes(&self, row_delta: i64, changes: u64, segment_changes: u64) {
+        self.changes.fetch_add(segment_changes, Ordering::Relaxed);
+        self.changes_unsampled.fetch_add(segment_changes, Ordering::Relaxed);
         self.row_count.fetch_add(row_delta, Ordering::Relaxed);
         self.changes.fetch_add(changes, Ordering::Relaxed);
         self.changes_unsampled.fetch_add(changes, Ordering::Relaxed);
@@ -302,7 +308,7 @@ impl TableData {
 impl Drop for TableData {
     fn drop(&mut self) {
         if self.is_retired() {
-            let levels = self.sealed.get().into_iter().chain(self.copy.get_mut().as_ref());
+            let levels = self.segment_level.get().into_iter().chain(self.copy.get_mut().as_ref());
             levels.for_each(|level| level.source().discard());
         }
     }
@@ -320,6 +326,8 @@ pub struct Table {
     primary_id: Option<IndexId>,
     traits: EngineTraits,
     packs_rows: bool,
+    /// Ordinals of the columns whose values may lie out of their rows.
+    large_columns: Arc<[usize]>,
     /// Ordinal of the AUTO_INCREMENT column.
     auto_increment: Option<usize>,
     /// Of a table that has some; its own data has no rows then.
@@ -358,9 +366,12 @@ impl Table {
             }
             indexes.push(IndexCodec::new(&def, index)?);
         }
+        // Segments have a way of their own to keep values apart from those of other columns.
+        let may_be_large = |ordinal: &usize| !traits.seals_rows && may_be_large(&def.columns[*ordinal].sql_type);
         Ok(Table {
+            large_columns: (0..def.columns.len()).filter(may_be_large).collect(),
             primary_id: primary.map(|index| index.id),
-            // Rows that are sealed do not stay.
+            // Rows that go to segments do not stay.
             packs_rows: def.compression(traits.compression) == Some(TableCompression::Zstd) && !traits.seals_rows,
             traits,
             current: Arc::new(Projection::new(&def, layout)),
@@ -384,6 +395,7 @@ impl Table {
             primary_id: self.primary_id,
             traits: self.traits,
             packs_rows: self.packs_rows,
+            large_columns: self.large_columns.clone(),
             auto_increment: self.auto_increment,
             partitions,
         }
@@ -394,13 +406,21 @@ impl Table {
         &self.def
     }
 
+    /// 1412 for a read of a part of the table at a sequence number before that part was complete, or before the table was what its definition says.
+    pub(crate) fn check_seqno(&self, key: &[u8], seqno: u64) -> SqlResult<()> {
+        match self.data.logical.is_as_read(self.def.version, seqno) {
+            true => self.data.check_seqno(key, seqno),
+            false => Err(SqlError::new(ErrorCode::DoesNotSupportSchemaChange, &[])),
+        }
+    }
+
     /// The table's id.
     pub fn id(&self) -> TableId {
         self.data.logical.id
     }
 
     /// The id that its rows are stored under: of a partition its own, else the table's.
-    pub(crate) fn storage_id(&self) -> TableId {
+    pub fn storage_id(&self) -> TableId {
         self.data.id
     }
 
@@ -419,9 +439,27 @@ impl Table {
         self.data.copy().map(|level| level.source().clone())
     }
 
-    /// A row as it is stored at a key.
+    /// A row as it is stored at a key, with all values in it.
     pub fn encode_row(&self, key: &[u8], values: &[squall_types::Value]) -> SqlResult<Vec<u8>> {
-        encode_row(&self.current.layout, key, values)
+        encode_row(&self.current.layout, key, values, &[])
+    }
+
+    /// Whether values of rows may lie out of them.
+    pub(crate) fn has_large_columns(&self) -> bool {
+        !self.large_columns.is_empty()
+    }
+
+    /// The values of a row that are to lie out of it, by ordinal, in order.
+    pub(crate) fn large_values<'v>(
+        &self,
+        limit: LargeValueLimit,
+        value_at: impl Fn(usize) -> Option<ValueRef<'v>>,
+    ) -> SqlResult<Vec<(usize, Reference)>> {
+        let reference = |ordinal: &usize| {
+            let reference = limit.reference(variable_part(value_at(*ordinal)?)?).transpose()?;
+            Some(reference.map(|reference| (*ordinal, reference)))
+        };
+        self.large_columns.iter().filter_map(reference).collect()
     }
 
     /// Whether rows are packed before they are stored.
@@ -458,10 +496,15 @@ impl Table {
     }
 
     /// The committed row at a key as it is in a snapshot, with these segment rows below it.
-    pub(crate) fn row_above(&self, key: &[u8], seqno: SeqNo, sealed: &dyn SegmentSnapshot) -> SqlResult<Option<Slice>> {
+    pub(crate) fn row_above(
+        &self,
+        key: &[u8],
+        seqno: SeqNo,
+        segments: &dyn SegmentSnapshot,
+    ) -> SqlResult<Option<Slice>> {
         match self.data.entry_at(key, seqno, false)? {
             Some(entry) => Ok((*entry != DELETED).then_some(entry)),
-            None if is_row_key(key) => Ok(sealed.get(self, key)?.map(Slice::from)),
+            None if is_row_key(key) => Ok(segments.get(self, key)?.map(Slice::from)),
             None => Ok(None),
         }
     }
@@ -485,11 +528,11 @@ impl Table {
     }
 
     /// The newest row at a key, with these segment rows below it.
-    pub(crate) fn newest_above(&self, key: &[u8], sealed: &dyn SegmentSnapshot) -> SqlResult<Option<Slice>> {
+    pub(crate) fn newest_above(&self, key: &[u8], segments: &dyn SegmentSnapshot) -> SqlResult<Option<Slice>> {
         let entry = self.data.keyspace.tree.get_internal_entry(key, SeqNo::MAX);
         match entry.map_err(|error| engine_error(error.into()))? {
             Some(entry) => Ok((*entry.value != DELETED).then_some(entry.value)),
-            None if is_row_key(key) => Ok(sealed.get(self, key)?.map(Slice::from)),
+            None if is_row_key(key) => Ok(segments.get(self, key)?.map(Slice::from)),
             None => Ok(None),
         }
     }
@@ -611,9 +654,9 @@ impl Table {
         self.secondary_codecs().iter().any(|codec| codec.unique)
     }
 
-    /// Whether records of an index are looked up by their whole keys: rows, and entries that may be there once.
+    /// Whether records of an index are looked up by their whole keys: rows, chunks of their values, and entries that may be there once.
     pub(crate) fn is_looked_up(&self, index: IndexId) -> bool {
-        index == IndexId(0) || self.index_codec(index).is_ok_and(|codec| codec.unique)
+        index == IndexId(0) || index == LARGE_VALUES || self.index_codec(index).is_ok_and(|codec| codec.unique)
     }
 
     /// Whether rows of a bulk load lie in the order in which they come, and none is left out.
@@ -649,6 +692,15 @@ impl Table {
             key.extend_from_slice(&self.take_row_ids(1)?.to_be_bytes());
         }
         Ok(key)
+    }
+}
+
+/// Whether values of a type may lie out of their rows.
+fn may_be_large(sql_type: &SqlType) -> bool {
+    match sql_type {
+        SqlType::Json => true,
+        SqlType::String { kind, .. } => matches!(kind, StringKind::Text(_) | StringKind::Geometry(_)),
+        _ => false,
     }
 }
 

@@ -14,8 +14,7 @@
 
 use crate::bytes::{Reader, Writer};
 use crate::engine::Slice;
-use crate::layout::HEADER_BYTES;
-use crate::table::row::WIDE;
+use crate::layout::{FORMAT, HEADER_BYTES, LARGE, WIDE};
 use parking_lot::{Mutex, MutexGuard};
 use std::cell::RefCell;
 use std::sync::OnceLock;
@@ -37,7 +36,7 @@ const LEVEL: i32 = 3;
 /// Buffers of a thread are kept up to this size.
 const KEPT_BYTES_MAX: usize = 1 << 20;
 
-/// The bits of the format's byte, beside [`WIDE`](crate::table::row::WIDE): that the row is packed,
+/// The bits of the format's byte, beside [`WIDE`]: that the row is packed,
 const PACKED: u8 = 2;
 /// that it has been packed with the table's dictionary,
 const WITH_DICTIONARY: u8 = 4;
@@ -187,7 +186,8 @@ impl Packing {
                 Some(payload) => (0, payload),
                 None => (SEVERAL_BLOCKS, blocks),
             };
-            let format = row[start] & WIDE | PACKED | several | if dictionary.is_some() { WITH_DICTIONARY } else { 0 };
+            let format =
+                row[start] & (WIDE | LARGE) | PACKED | several | if dictionary.is_some() { WITH_DICTIONARY } else { 0 };
             let layout = u16::from_le_bytes([row[start + 1], row[start + 2]]);
             let mut packed = Writer::new(format);
             packed.array(&[0; 4]);
@@ -211,7 +211,9 @@ impl Packing {
         let mut reader = Reader::new(packed);
         let format = reader.u8().ok()?;
         let sum = reader.array::<4>().ok()?;
-        if format & !(WIDE | WITH_DICTIONARY | SEVERAL_BLOCKS) != PACKED || sum != checksum(key, packed).to_le_bytes() {
+        if format & !(WIDE | LARGE | WITH_DICTIONARY | SEVERAL_BLOCKS) != PACKED
+            || sum != checksum(key, packed).to_le_bytes()
+        {
             return None;
         }
         let layout = u16::try_from(reader.uint().ok()?).ok()?;
@@ -235,7 +237,7 @@ impl Packing {
             let row = &mut packer.row;
             row.clear();
             row.try_reserve(HEADER_BYTES + length).ok()?;
-            row.push(format & WIDE | crate::table::row::FORMAT);
+            row.push(format & (WIDE | LARGE) | FORMAT);
             row.extend_from_slice(&layout.to_le_bytes());
             row.extend_from_slice(&sum);
             row.resize(HEADER_BYTES + length, 0);
@@ -283,7 +285,6 @@ fn only_block(blocks: &[u8]) -> Option<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::row::FORMAT;
     use squall_test_support::random::Random;
 
     const KEY: &[u8] = b"key";

@@ -64,6 +64,11 @@ impl Table {
         self.partitions.as_deref().map(Partitions::meant)
     }
 
+    /// Where its rows are: the partitions that are meant, or the table itself if it has none.
+    pub fn storages(self: &Arc<Table>) -> Vec<Arc<Table>> {
+        self.partitions().map_or_else(|| vec![self.clone()], <[_]>::to_vec)
+    }
+
     /// Whether it has partitions.
     pub fn is_partitioned(&self) -> bool {
         self.partitions.is_some()

@@ -4,26 +4,26 @@
 //! format u8 | layout u16 | checksum u32 | null bitmap | fixed part | ends of variable values | variable values
 //! ```
 //!
-//! A row may also be [packed](crate::table::packing).
+//! A row may also be [packed](crate::table::packing). If it has [large values](crate::table::large_values), there are references in place
+//! of them, and the row ends with a bitmap of the variable values that are references.
 //!
 //! See `docs/formats/row-store.md`.
 
-use crate::engine::Slice;
+use crate::engine::{Slice, Snapshot};
 use crate::error::corrupted;
-use crate::layout::{HEADER_BYTES, Place, Projection, RowLayout, Slot};
+use crate::layout::{FORMAT, HEADER_BYTES, LARGE, Place, Projection, RowLayout, Slot, WIDE};
 use crate::physical::Physical;
 use crate::row_key::RowKey;
 use crate::table::Table;
+use crate::table::large_values::{LargeValues, REFERENCE_BYTES, ReadChunk, Reference};
 use crate::table::packing::is_packed;
 use arrow_buffer::i256;
+use squall_catalog::ColumnId;
 use squall_types::json::Document;
 use squall_types::{Date, DateTime, Decimal, SqlError, SqlResult, Time, Value};
 use std::sync::Arc;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// Format 1 with two-byte ends of variable values; [`WIDE`] makes them four bytes.
-pub(crate) const FORMAT: u8 = 1;
-pub(crate) const WIDE: u8 = 0x80;
 const CHECKSUM: std::ops::Range<usize> = 3..7;
 
 /// A stored row, checked when it was read. Cloning it copies nothing.
@@ -33,6 +33,8 @@ pub struct Row {
     pub(crate) value: Slice,
     /// Where columns are, if the row is not of the table's current layout.
     pub(crate) projection: Option<Arc<Projection>>,
+    /// The values that lie out of the row. It has some without these until its reader has said where they are.
+    large: Option<Arc<LargeValues>>,
 }
 
 /// One column of a row, borrowed from it.
@@ -118,7 +120,7 @@ impl Row {
         let damaged = || corrupted(&table.def().name);
         let value = match value.first() {
             Some(format) if is_packed(*format) => table.data.packing.unpack(&key, &value).ok_or_else(damaged)?,
-            Some(format) if format & !WIDE == FORMAT && value.len() >= HEADER_BYTES => {
+            Some(format) if format & !(WIDE | LARGE) == FORMAT && value.len() >= HEADER_BYTES => {
                 if value[CHECKSUM] != checksum(&key, &value).to_le_bytes() {
                     return Err(damaged());
                 }
@@ -127,7 +129,57 @@ impl Row {
             _ => return Err(damaged()),
         };
         let projection = table.projection(u16::from_le_bytes([value[1], value[2]]))?;
-        Ok(Row { key, value, projection })
+        Ok(Row { key, value, projection, large: None })
+    }
+
+    /// Whether values lie out of the row.
+    pub(crate) fn has_large_values(&self) -> bool {
+        has_large_values(&self.value)
+    }
+
+    /// Lets the values that lie out of a committed row be read when they are asked for, in the snapshot that the row was read in.
+    /// `table` is the storage that has it.
+    pub(crate) fn in_snapshot(mut self, table: &Table, snapshot: &Snapshot) -> Row {
+        if self.has_large_values() {
+            let count = self.layout(table).variable_count;
+            let (key, keyspace) = (self.key.clone(), table.data.keyspace.clone());
+            self.large = Some(Arc::new(LargeValues::in_snapshot(key, count, keyspace, snapshot.clone())));
+        }
+        self
+    }
+
+    /// Reads the values that lie out of the row now.
+    pub(crate) fn with_large_values(mut self, table: &Table, read: ReadChunk<'_>) -> SqlResult<Row> {
+        let references = self.references(table)?;
+        if !references.is_empty() {
+            let count = self.layout(table).variable_count;
+            let values = LargeValues::read_now(self.key.clone(), count, &references, read)?;
+            self.large = Some(Arc::new(values.ok_or_else(|| corrupted(&table.def().name))?));
+        }
+        Ok(self)
+    }
+
+    /// The columns whose values lie out of the row, with their numbers among those of any length: also columns that the table has no
+    /// more.
+    pub(crate) fn references(&self, table: &Table) -> SqlResult<Vec<(usize, ColumnId, Reference)>> {
+        if !self.has_large_values() {
+            return Ok(Vec::new());
+        }
+        let layout = self.layout(table);
+        let mut references = Vec::new();
+        for (column, place) in layout.columns.iter().zip(&layout.places) {
+            let Place::Variable(number) = *place else { continue };
+            let number = number as usize;
+            match variable(&self.value, layout, number).ok_or_else(|| corrupted(&table.def().name))? {
+                Variable::InRow(_) => {}
+                Variable::Large(reference) => references.push((number, column.id, reference)),
+            }
+        }
+        Ok(references)
+    }
+
+    fn layout<'a>(&'a self, table: &'a Table) -> &'a RowLayout {
+        &self.projection.as_deref().unwrap_or_else(|| table.current_projection()).layout
     }
 
     /// Where the row lies.
@@ -159,6 +211,7 @@ impl Row {
         RowView {
             bytes: &self.value,
             projection: self.projection.as_deref().unwrap_or_else(|| table.current_projection()),
+            large: self.large.as_deref(),
             table,
         }
     }
@@ -175,7 +228,14 @@ impl Row {
 pub struct RowView<'a> {
     bytes: &'a [u8],
     projection: &'a Projection,
+    large: Option<&'a LargeValues>,
     table: &'a Table,
+}
+
+/// A value of any length in a row.
+pub(crate) enum Variable<'a> {
+    InRow(&'a [u8]),
+    Large(Reference),
 }
 
 impl<'a> RowView<'a> {
@@ -191,10 +251,43 @@ impl<'a> RowView<'a> {
 
     /// The column's value, borrowed.
     pub fn get(&self, ordinal: usize) -> SqlResult<ValueRef<'a>> {
+        self.get_by(ordinal, decode_variable)
+    }
+
+    /// The same for a reader that only copies strings: a character string is given as its bytes. They were UTF-8 when the row was
+    /// written, and the row's checksum says that they are what was written.
+    pub fn get_as_bytes(&self, ordinal: usize) -> SqlResult<ValueRef<'a>> {
+        self.get_by(ordinal, |physical, bytes| match physical {
+            Physical::String => Some(ValueRef::Bytes(bytes)),
+            _ => decode_variable(physical, bytes),
+        })
+    }
+
+    #[inline]
+    fn get_by(
+        &self,
+        ordinal: usize,
+        decode_variable: impl FnOnce(Physical, &'a [u8]) -> Option<ValueRef<'a>>,
+    ) -> SqlResult<ValueRef<'a>> {
         match self.projection.slots[ordinal] {
-            Slot::Stored { null_offset, null_mask, physical, place } => self
-                .stored(null_offset as usize, null_mask, physical, place)
-                .ok_or_else(|| corrupted(&self.table.def().name)),
+            Slot::Stored { null_offset, null_mask, physical, place } => {
+                let damaged = || corrupted(&self.table.def().name);
+                if self.bytes.get(null_offset as usize).ok_or_else(damaged)? & null_mask != 0 {
+                    return Ok(ValueRef::Null);
+                }
+                match place {
+                    Place::Fixed(offset) => self.fixed(physical, offset as usize),
+                    Place::Variable(number) => {
+                        let bytes = match variable(self.bytes, &self.projection.layout, number as usize) {
+                            Some(Variable::InRow(bytes)) => Some(bytes),
+                            Some(Variable::Large(reference)) => self.large(ordinal, number as usize, reference)?,
+                            None => None,
+                        };
+                        bytes.and_then(|bytes| decode_variable(physical, bytes))
+                    }
+                }
+                .ok_or_else(damaged)
+            }
             Slot::Missing => Ok(ValueRef::from(&self.table.def().columns[ordinal].value_for_older_rows)),
         }
     }
@@ -239,39 +332,78 @@ impl<'a> RowView<'a> {
         })
     }
 
-    fn stored(&self, null_offset: usize, null_mask: u8, physical: Physical, place: Place) -> Option<ValueRef<'a>> {
-        if self.bytes.get(null_offset)? & null_mask != 0 {
-            return Some(ValueRef::Null);
+    /// Where the bytes of a string are; `None` for NULL, and for values that are not stored as strings are read.
+    pub(crate) fn string_place(&self, ordinal: usize) -> SqlResult<Option<Variable<'a>>> {
+        let Slot::Stored { physical: Physical::String | Physical::Bytes, place: Place::Variable(number), .. } =
+            self.projection.slots[ordinal]
+        else {
+            return Ok(None);
+        };
+        if self.is_null(ordinal) {
+            return Ok(None);
         }
-        match place {
-            Place::Fixed(offset) => {
-                let offset = offset as usize;
-                let bytes = self.bytes.get(offset..offset + physical.fixed_bytes()?)?;
-                decode_fixed(physical, bytes)
-            }
-            Place::Variable(index) => {
-                let bytes = self.variable(index as usize)?;
-                match physical {
-                    Physical::Bytes => Some(ValueRef::Bytes(bytes)),
-                    Physical::String => Some(ValueRef::String(std::str::from_utf8(bytes).ok()?)),
-                    Physical::Json => Some(ValueRef::Json(std::str::from_utf8(bytes).ok()?)),
-                    _ => None,
-                }
-            }
-        }
+        let place = variable(self.bytes, &self.projection.layout, number as usize);
+        place.map(Some).ok_or_else(|| corrupted(&self.table.def().name))
     }
 
-    fn variable(&self, index: usize) -> Option<&'a [u8]> {
-        let layout = &self.projection.layout;
-        let end_bytes = if self.bytes[0] & WIDE == 0 { 2 } else { 4 };
-        let data = self.bytes.get(layout.ends_offset + layout.variable_count * end_bytes..)?;
-        let end_of = |index: usize| {
-            let at = layout.ends_offset + index * end_bytes;
-            let bytes = self.bytes.get(at..at + end_bytes)?;
-            Some(bytes.iter().rev().fold(0usize, |value, byte| value << 8 | usize::from(*byte)))
+    /// A part of a string that lies out of the row; `None` if it is damaged.
+    pub(crate) fn large_part(
+        &self,
+        ordinal: usize,
+        reference: Reference,
+        part: std::ops::Range<u64>,
+    ) -> SqlResult<Option<Vec<u8>>> {
+        let (Slot::Stored { place: Place::Variable(number), .. }, Some(large)) =
+            (self.projection.slots[ordinal], self.large)
+        else {
+            return Err(SqlError::internal("a row whose large values cannot be read"));
         };
-        let start = if index == 0 { 0 } else { end_of(index - 1)? };
-        data.get(start..end_of(index)?)
+        large.part(number as usize, self.table.def().columns[ordinal].id, reference, part)
+    }
+
+    fn fixed(&self, physical: Physical, offset: usize) -> Option<ValueRef<'a>> {
+        decode_fixed(physical, self.bytes.get(offset..offset + physical.fixed_bytes()?)?)
+    }
+
+    /// A value that lies out of the row; `None` if it is damaged.
+    fn large(&self, ordinal: usize, number: usize, reference: Reference) -> SqlResult<Option<&'a [u8]>> {
+        let no_place = || SqlError::internal("a row whose large values cannot be read");
+        self.large.ok_or_else(no_place)?.get(number, self.table.def().columns[ordinal].id, reference)
+    }
+}
+
+/// Whether values of a stored row lie out of it.
+pub(crate) fn has_large_values(row: &[u8]) -> bool {
+    row.first().is_some_and(|format| format & LARGE != 0)
+}
+
+/// The value of any length with a number; `None` if the row is damaged.
+fn variable<'a>(row: &'a [u8], layout: &RowLayout, number: usize) -> Option<Variable<'a>> {
+    let end_bytes = if row[0] & WIDE == 0 { 2 } else { 4 };
+    let data = row.get(layout.ends_offset + layout.variable_count * end_bytes..)?;
+    let end_of = |number: usize| {
+        let at = layout.ends_offset + number * end_bytes;
+        let bytes = row.get(at..at + end_bytes)?;
+        Some(bytes.iter().rev().fold(0usize, |value, byte| value << 8 | usize::from(*byte)))
+    };
+    let start = if number == 0 { 0 } else { end_of(number - 1)? };
+    let bytes = data.get(start..end_of(number)?)?;
+    if !has_large_values(row) {
+        return Some(Variable::InRow(bytes));
+    }
+    let large = data.get(end_of(layout.variable_count.checked_sub(1)?)?..)?;
+    match large.get(number / 8)? & 1 << (number % 8) {
+        0 => Some(Variable::InRow(bytes)),
+        _ => Reference::decode(bytes).map(Variable::Large),
+    }
+}
+
+fn decode_variable(physical: Physical, bytes: &[u8]) -> Option<ValueRef<'_>> {
+    match physical {
+        Physical::Bytes => Some(ValueRef::Bytes(bytes)),
+        Physical::String => Some(ValueRef::String(std::str::from_utf8(bytes).ok()?)),
+        Physical::Json => Some(ValueRef::Json(std::str::from_utf8(bytes).ok()?)),
+        _ => None,
     }
 }
 
@@ -314,13 +446,16 @@ fn signed(bytes: &[u8]) -> i64 {
     (unsigned(bytes) << unused) as i64 >> unused
 }
 
+/// The values of a row that lie out of it, by the columns' places in the layout, in order.
+pub(crate) type References = [(usize, Reference)];
+
 /// Encodes a row; `values` are those of the layout's columns in order, already of the columns' types.
-pub(crate) fn encode_row(layout: &RowLayout, key: &[u8], values: &[Value]) -> SqlResult<Vec<u8>> {
+pub(crate) fn encode_row(layout: &RowLayout, key: &[u8], values: &[Value], large: &References) -> SqlResult<Vec<u8>> {
     if values.len() != layout.columns.len() {
         return Err(other_count(values.len(), layout));
     }
     let mut row = Vec::new();
-    append_row(layout, key, |at| ValueRef::from(&values[at]), &mut row)?;
+    append_row(layout, key, |at| ValueRef::from(&values[at]), large, &mut row)?;
     Ok(row)
 }
 
@@ -329,25 +464,29 @@ pub(crate) fn append_borrowed(
     layout: &RowLayout,
     key: &[u8],
     values: &[ValueRef<'_>],
+    large: &References,
     out: &mut Vec<u8>,
 ) -> SqlResult<()> {
     if values.len() != layout.columns.len() {
         return Err(other_count(values.len(), layout));
     }
-    append_row(layout, key, |at| values[at], out)
+    append_row(layout, key, |at| values[at], large, out)
 }
 
 fn append_row<'v>(
     layout: &RowLayout,
     key: &[u8],
     value_at: impl Fn(usize) -> ValueRef<'v>,
+    large: &References,
     out: &mut Vec<u8>,
 ) -> SqlResult<()> {
+    let reference_at = |at: usize| large.iter().find(|(large, _)| *large == at).map(|(_, reference)| *reference);
     let variable_bytes: usize = layout
         .places
         .iter()
         .enumerate()
         .map(|(at, place)| match place {
+            Place::Variable(_) if reference_at(at).is_some() => REFERENCE_BYTES,
             Place::Variable(_) => variable_part(value_at(at)).map_or(0, <[u8]>::len),
             Place::Fixed(_) => 0,
         })
@@ -355,14 +494,15 @@ fn append_row<'v>(
     let wide = variable_bytes > usize::from(u16::MAX);
     let end_bytes = if wide { 4 } else { 2 };
     let data_offset = layout.ends_offset + layout.variable_count * end_bytes;
-    if u32::try_from(data_offset + variable_bytes).is_err() {
+    let mut large_bitmap = vec![0; if large.is_empty() { 0 } else { layout.variable_count.div_ceil(8) }];
+    if u32::try_from(data_offset + variable_bytes + large_bitmap.len()).is_err() {
         return Err(SqlError::new(squall_types::ErrorCode::TooBigRowSize, &[&u32::MAX]));
     }
     let start = out.len();
-    out.reserve(data_offset + variable_bytes);
+    out.reserve(data_offset + variable_bytes + large_bitmap.len());
     out.resize(start + data_offset, 0);
     let (mut data_bytes, data_start) = (0, start + data_offset);
-    out[start] = FORMAT | if wide { WIDE } else { 0 };
+    out[start] = FORMAT | if wide { WIDE } else { 0 } | if large.is_empty() { 0 } else { LARGE };
     out[start + 1..start + 3].copy_from_slice(&layout.number.to_le_bytes());
     for (at, (column, place)) in layout.columns.iter().zip(&layout.places).enumerate() {
         let value = value_at(at);
@@ -374,15 +514,21 @@ fn append_row<'v>(
             encode_fixed(column.physical, value, &mut out[offset..offset + bytes])
                 .ok_or_else(|| mismatch(column.physical, value))?;
         }
-        if let Place::Variable(index) = place {
-            if !value.is_null() {
+        if let Place::Variable(number) = place {
+            let number = *number as usize;
+            if let Some(reference) = reference_at(at) {
+                out.extend_from_slice(&reference.encode());
+                large_bitmap[number / 8] |= 1 << (number % 8);
+                data_bytes = out.len() - data_start;
+            } else if !value.is_null() {
                 out.extend_from_slice(variable_part(value).ok_or_else(|| mismatch(column.physical, value))?);
                 data_bytes = out.len() - data_start;
             }
-            let at = start + layout.ends_offset + *index as usize * end_bytes;
+            let at = start + layout.ends_offset + number * end_bytes;
             out[at..at + end_bytes].copy_from_slice(&(data_bytes as u32).to_le_bytes()[..end_bytes]);
         }
     }
+    out.extend_from_slice(&large_bitmap);
     let sum = checksum(key, &out[start..]);
     out[start + CHECKSUM.start..start + CHECKSUM.end].copy_from_slice(&sum.to_le_bytes());
     Ok(())
@@ -396,7 +542,8 @@ fn mismatch(physical: Physical, value: ValueRef<'_>) -> SqlError {
     SqlError::internal(format_args!("value {value:?} in a column stored as {physical:?}"))
 }
 
-fn variable_part(value: ValueRef<'_>) -> Option<&[u8]> {
+/// The bytes of a value of any length; `None` for NULL and for other values.
+pub(crate) fn variable_part(value: ValueRef<'_>) -> Option<&[u8]> {
     match value {
         ValueRef::String(text) | ValueRef::Json(text) => Some(text.as_bytes()),
         ValueRef::Bytes(bytes) => Some(bytes),

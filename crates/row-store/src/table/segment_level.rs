@@ -232,7 +232,7 @@ impl SegmentLevel {
         }
     }
 
-    /// The rows sealed as of a sequence number, of which the caller keeps a snapshot.
+    /// The segment rows as of a sequence number, of which the caller keeps a snapshot.
     pub fn at(&self, keyspace: &Keyspace, seqno: SeqNo) -> SqlResult<Arc<dyn SegmentSnapshot>> {
         let newest_since = {
             let manifests = self.manifests.read();
@@ -319,15 +319,15 @@ pub(crate) fn read_manifest(part: TablePart, keyspace: &Keyspace, seqno: SeqNo) 
 /// A scan of the store's entries and segment rows as one.
 pub(crate) struct Merged<T> {
     entries: T,
-    sealed: Box<dyn SegmentScan>,
+    segments: Box<dyn SegmentScan>,
     direction: Direction,
     next_entry: Option<(Slice, Slice)>,
     next_in_segments: Option<(Vec<u8>, Vec<u8>)>,
 }
 
 impl<T> Merged<T> {
-    pub fn new(entries: T, sealed: Box<dyn SegmentScan>, direction: Direction) -> Merged<T> {
-        Merged { entries, sealed, direction, next_entry: None, next_in_segments: None }
+    pub fn new(entries: T, segments: Box<dyn SegmentScan>, direction: Direction) -> Merged<T> {
+        Merged { entries, segments, direction, next_entry: None, next_in_segments: None }
     }
 
     /// The next row; `next` is how entries of the store are read.
@@ -340,10 +340,10 @@ impl<T> Merged<T> {
                 self.next_entry = next(&mut self.entries)?;
             }
             if self.next_in_segments.is_none() {
-                self.next_in_segments = self.sealed.next()?;
+                self.next_in_segments = self.segments.next()?;
             }
             let order = match (&self.next_entry, &self.next_in_segments) {
-                (Some((entry, _)), Some((sealed, _))) => (**entry).cmp(&sealed[..]),
+                (Some((entry, _)), Some((segment_key, _))) => (**entry).cmp(&segment_key[..]),
                 (Some(_), None) => std::cmp::Ordering::Less,
                 (None, Some(_)) => std::cmp::Ordering::Greater,
                 (None, None) => return Ok(None),
@@ -370,6 +370,8 @@ impl<T> Merged<T> {
 pub struct DeltaRow {
     pub(crate) key: Slice,
     pub(crate) row: Option<Slice>,
+    /// The row, if it has values out of it, which are read where it was read.
+    pub(crate) with_large_values: Option<crate::Row>,
 }
 
 impl DeltaRow {
@@ -380,6 +382,9 @@ impl DeltaRow {
 
     /// The row; `None` if the segment row with this key is deleted.
     pub fn row(&self, table: &Table) -> SqlResult<Option<crate::Row>> {
+        if let Some(row) = &self.with_large_values {
+            return Ok(Some(row.clone()));
+        }
         self.row.clone().map(|row| crate::Row::check(table, self.key.clone(), row)).transpose()
     }
 }

@@ -70,6 +70,14 @@ impl Transaction {
 
     /// Whether a table, which no other session may change, is unchanged since a snapshot.
     fn is_unchanged_since(&self, table: &Table, snapshot: &Snapshot) -> SqlResult<bool> {
+        if let Some(partitions) = table.partitions() {
+            for partition in partitions {
+                if !self.is_unchanged_since(partition, snapshot)? {
+                    return Ok(false);
+                }
+            }
+            return Ok(true);
+        }
         let present = self.store.snapshot();
         let keyspace = &table.data.keyspace;
         if present.seqno() == snapshot.seqno() {
@@ -121,7 +129,7 @@ impl Transaction {
         self.put_entries(self.own.writes.write(), table, changes).inspect_err(|_| self.abort_if_lost())
     }
 
-    /// Changes a table's manifest, after [`Transaction::begin_bulk_change`].
+    /// Changes the manifest of a table or partition, after [`Transaction::begin_bulk_change`].
     pub fn change_list(&mut self, table: &Table, change: ManifestChange) -> StoreResult<()> {
         self.check_alive()?;
         if !self.locks.tables.contains(&(table.id(), TableLock::Exclusive)) {

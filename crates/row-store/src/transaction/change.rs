@@ -1,46 +1,17 @@
 //! Changes of single rows, with the entries of their indexes.
 
 use super::Transaction;
+use super::entry_change::EntryChange;
+use super::large_values::Replaced;
 use crate::engine::Slice;
 use crate::error::{StoreResult, corrupted};
 use crate::index_key::{Entry, IndexCodec, row_key_of_entry};
 use crate::options::{LockMode, LockRequest};
 use crate::row_key::RowKey;
 use crate::table::Table;
-use crate::table::row::{Row, encode_row};
-use crate::table_part::mark_key;
+use crate::table::row::Row;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::atomic::Ordering;
-
-/// The key of an index entry, and what it has from now on.
-pub(super) struct EntryChange {
-    pub key: Vec<u8>,
-    /// `None` if it goes.
-    pub value: Option<Vec<u8>>,
-    /// It is one of many that a row has, which are never looked up by their keys.
-    pub is_posting: bool,
-}
-
-impl EntryChange {
-    /// A row is marked as one that others have read from a copy.
-    fn mark(codec: &IndexCodec, key: &[u8]) -> EntryChange {
-        EntryChange { key: mark_key(codec.id, key), value: Some(Vec::new()), is_posting: false }
-    }
-}
-
-impl IndexCodec {
-    pub(super) fn put(&self, entry: Entry) -> EntryChange {
-        EntryChange { key: entry.key, value: Some(entry.value), is_posting: self.has_postings() }
-    }
-
-    pub(super) fn removed(&self, entry: Entry) -> EntryChange {
-        EntryChange { key: entry.key, value: None, is_posting: self.has_postings() }
-    }
-
-    fn has_postings(&self) -> bool {
-        self.has_terms() && !self.unique
-    }
-}
 
 impl Transaction {
     pub(super) fn write_request(&self) -> LockRequest {
@@ -67,9 +38,9 @@ impl Transaction {
                 return Err(table.duplicate(table.rows_codec(), (values, &key), key.to_vec()));
             }
         }
-        let mut row = encode_row(&table.current_projection().layout, &key, values)?;
-        self.store.pack_row(table, &key, &mut row);
-        let mut entries = Vec::with_capacity(table.secondary_codecs().len());
+        let (row, chunks) = self.encode_row(table, &key, values, Replaced::Nothing)?;
+        let mut entries = chunks;
+        entries.reserve(table.secondary_codecs().len());
         for codec in table.secondary_codecs() {
             if codec.has_terms() {
                 for entry in codec.term_entries(values, &key)? {
@@ -92,7 +63,8 @@ impl Transaction {
     }
 
     /// Writes a row of one of the server's own tables. Such a table is never redefined, has no index but its primary key, and each
-    /// of its rows has one writer. So nothing is locked, and the old row is not read. `is_new` says that nothing was.
+    /// of its rows has one writer. So nothing is locked, and the old row is read only for the large values that go with it. `is_new`
+    /// says that nothing was.
     pub fn put(&mut self, table: &Table, values: &[Value], is_new: bool) -> SqlResult<()> {
         if !table.secondary_codecs().is_empty() || table.has_hidden_row_id() || table.is_retired() {
             return Err(SqlError::internal(format_args!("rows of {} have to be looked at", table.def().name)));
@@ -100,12 +72,28 @@ impl Transaction {
         self.check_alive().map_err(SqlError::from)?;
         self.check_room(table).map_err(SqlError::from)?;
         let key = Slice::from(table.place_row(values)?);
-        let mut row = encode_row(&table.current_projection().layout, &key, values)?;
-        self.store.pack_row(table, &key, &mut row);
+        let old = if is_new { None } else { self.row_with_chunks(table, &key)? };
+        let replaced = old.as_ref().map_or(Replaced::Nothing, Replaced::Unread);
+        let (row, chunks) = self.encode_row(table, &key, values, replaced)?;
         self.own.any.store(true, Ordering::Release);
         let mut writes = self.own.writes.write();
         writes.put(&table.data, key, Some(row.into()), i64::from(is_new));
-        self.put_entries(writes, table, Vec::new()).inspect_err(|_| self.abort_if_lost()).map_err(SqlError::from)
+        self.put_entries(writes, table, chunks).inspect_err(|_| self.abort_if_lost()).map_err(SqlError::from)
+    }
+
+    /// The row at a key that may have chunks, as it is now. A damaged one is about to be written over, and its chunks are not known.
+    fn row_with_chunks(&self, table: &Table, key: &Slice) -> SqlResult<Option<Row>> {
+        if !table.has_large_columns() || !self.store.may_have_large_values() {
+            return Ok(None);
+        }
+        let row = match self.own_change(table, key)? {
+            Some(change) => change,
+            None => table.newest(key)?.0,
+        };
+        match row.map(|row| Row::check(table, key.clone(), row)).transpose() {
+            Err(error) if error.is(ErrorCode::CorruptedRow) => Ok(None),
+            row => row,
+        }
     }
 
     pub(super) fn check_unique(
@@ -136,7 +124,9 @@ impl Transaction {
     pub(super) fn lock_for_change(&mut self, table: &Table, row: &Row) -> StoreResult<()> {
         self.check_writable(table)?;
         if self.lock_row(table, &row.key, self.write_request())?.is_new()
-            && self.newest_row(table, &row.key, self.fails_on_change())?.is_none_or(|newest| newest.value != row.value)
+            && self
+                .newest_row(table, &row.key, self.fails_on_change(), None)?
+                .is_none_or(|newest| newest.value != row.value)
         {
             return Err(SqlError::new(ErrorCode::RecordChanged, &[&table.def().name]).into());
         }
@@ -174,9 +164,9 @@ impl Transaction {
             }
         }
         let key = moved_to.clone().unwrap_or_else(|| old.key.clone());
-        let changes = self.entry_changes(table, (&old_values, &old.key), (values, &key), true)?;
-        let mut row = encode_row(&table.current_projection().layout, &key, values)?;
-        self.store.pack_row(table, &key, &mut row);
+        let mut changes = self.entry_changes(table, (&old_values, &old.key), (values, &key), true)?;
+        let (row, chunks) = self.encode_row(table, &key, values, Replaced::Locked(old))?;
+        changes.extend(chunks);
         let moved_from = moved_to.map(|_| old.key.clone());
         self.write(table, moved_from, (key.clone(), Some(row.into()), 0), changes)?;
         Ok(RowKey(key))
@@ -268,6 +258,7 @@ impl Transaction {
             entries.push(codec.removed(entry));
         }
         entries.extend(mark);
+        entries.extend(Transaction::chunks_of_deleted(table, row)?);
         self.write(table, None, (row.key.clone(), None, -1), entries)
     }
 }

@@ -1,7 +1,7 @@
 //! Scans that lock the rows they give.
 
 use super::Transaction;
-use crate::engine::Slice;
+use crate::engine::{Slice, Snapshot};
 use crate::error::{StoreError, StoreResult, corrupted};
 use crate::index_key::row_key_of_entry;
 use crate::locks::RowLock;
@@ -29,6 +29,9 @@ pub struct LockingScan {
     pub(super) pending: Option<(Arc<Table>, Slice)>,
     /// See [`Transaction::scan_newest`].
     pub(super) of_newest: bool,
+    /// The snapshot that rows must not have changed since (1020): the statement begins again then, and finds what the same transactions have
+    /// added behind.
+    pub(super) since: Option<Snapshot>,
 }
 
 impl LockingScan {
@@ -58,7 +61,7 @@ impl LockingScan {
                 Err(error) => return Err(error),
             };
             let fails = if self.of_newest { txn.is_serializable() } else { txn.fails_on_change() };
-            if let Some(row) = txn.newest_row(&table, &key, fails)? {
+            if let Some(row) = txn.newest_row(&table, &key, fails, self.since.as_ref())? {
                 return Ok(Some(LockedRow { row, lock }));
             }
         }

@@ -2,7 +2,9 @@
 
 mod bulk_change;
 mod change;
+mod entry_change;
 mod implicit_locks;
+mod large_values;
 mod locking_scan;
 mod piecewise_search;
 mod prepare;
@@ -29,6 +31,7 @@ pub use piecewise_search::PiecewiseSearch;
 pub(crate) use prepare::PreparedItem;
 use squall_accounting::SessionMemory;
 use squall_accounting::work_meter::carried;
+use squall_catalog::TableId;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -56,6 +59,10 @@ pub struct Transaction {
     is_first_read: bool,
     /// The caller begins the statement again where it meets a row that has changed.
     retries: bool,
+    /// Whether a locking read with autocommit locks the ranges that it searches.
+    locks_searched: bool,
+    /// The snapshot in which the statement reads the table that it inserts into.
+    found_in: Option<(TableId, Snapshot)>,
     /// The sequence number registered for validation.
     validated_since: Option<u64>,
     lock_wait: LockWait,
@@ -86,6 +93,8 @@ impl Transaction {
             snapshot: None,
             is_first_read: false,
             retries: false,
+            locks_searched: false,
+            found_in: None,
             validated_since: None,
             lock_wait: LockWait::default(),
             aborted: false,
@@ -141,6 +150,8 @@ impl Transaction {
         }
         self.is_first_read = self.snapshot.is_none() && self.own.reads.is_none();
         self.retries = false;
+        self.locks_searched = false;
+        self.found_in = None;
     }
 
     /// Whether each statement sees what is committed when it begins.
@@ -157,6 +168,24 @@ impl Transaction {
     /// snapshot: the transaction stays as it is then (1020). For this statement.
     pub fn retry_on_change(&mut self) {
         self.retries = self.may_begin_again();
+    }
+
+    /// Says that the statement inserts into a table what it reads there in a view, without locks. Then a new row's place, and those of its unique
+    /// keys, are to be as they were there (1020), if the statement [begins again](Transaction::retry_on_change): otherwise it would bring rows back
+    /// that others have deleted meanwhile.
+    pub fn insert_as_found(&mut self, table: &Table, view: &ReadView) {
+        self.found_in = self.retries.then(|| (table.id(), view.snapshot.clone()));
+    }
+
+    /// Says that the statement is a locking read: also with autocommit it locks the ranges that it searches. So it finds what a transaction that it
+    /// waits for puts there.
+    pub fn lock_searched(&mut self) {
+        self.locks_searched = true;
+    }
+
+    /// Says that the statement takes the newest version of what has changed since it began.
+    pub fn take_changes(&mut self) {
+        self.retries = false;
     }
 
     /// Lets the statement [begin again](Transaction::may_begin_again); what it has written has been taken back.
@@ -180,7 +209,7 @@ impl Transaction {
         self.snapshot.get_or_insert_with(|| self.store.snapshot())
     }
 
-    /// The snapshot of plain reads of the current statement. Taken anew for each scan of a statement, it includes the
+    /// The snapshot of plain reads of the current statement. Taken again for each scan of a statement, it includes the
     /// transaction's writes up to now and none of the later ones.
     pub fn read_view(&mut self) -> ReadView {
         let snapshot = self.snapshot().clone();
@@ -201,18 +230,18 @@ impl Transaction {
             let storages = table.storages_for_key(partitions, key);
             return first_found(storages, |storage| self.get(storage, key));
         }
-        let value = match self.own_change(table, key)? {
-            Some(change) => change,
-            None => {
-                let seqno = self.snapshot().seqno();
-                table.data.check_seqno(key, seqno)?;
-                match self.own_segment_rows(table)? {
-                    Some(rows) => table.row_above(key, seqno, &*rows)?,
-                    None => table.row_at(key, seqno, true)?,
-                }
-            }
+        if let Some(change) = self.own_change(table, key)? {
+            let Some(value) = change else { return Ok(None) };
+            return self.with_own_large_values(table, Row::check(table, Slice::new(key), value)?).map(Some);
+        }
+        let seqno = self.snapshot().seqno();
+        table.check_seqno(key, seqno)?;
+        let value = match self.own_segment_rows(table)? {
+            Some(rows) => table.row_above(key, seqno, &*rows)?,
+            None => table.row_at(key, seqno, true)?,
         };
-        value.map(|value| Row::check(table, Slice::new(key), value)).transpose()
+        let Some(value) = value else { return Ok(None) };
+        Ok(Some(Row::check(table, Slice::new(key), value)?.in_snapshot(table, self.snapshot())))
     }
 
     /// A plain read of a range of the table or one of its indexes.
@@ -296,10 +325,29 @@ impl Transaction {
         self.fix_snapshot();
         let key = Slice::new(key);
         match self.lock_row(table, &key, request) {
-            Ok(_) => self.newest_row(table, &key, self.fails_on_change()),
+            Ok(_) => self.newest_row(table, &key, self.fails_on_change(), None),
             Err(error) if request.wait == LockWait::SkipLocked && is_held(&error) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether others have changed a row since a view. Changes of this transaction do not count: committed versions are compared. The row must
+    /// be locked, so that the answer holds.
+    pub fn is_changed_since(&self, view: &ReadView, table: &Table, key: &[u8]) -> SqlResult<bool> {
+        if let Some(partitions) = &table.partitions {
+            for storage in table.storages_for_key(partitions, key) {
+                if self.is_changed_since(view, storage, key)? {
+                    return Ok(true);
+                }
+            }
+            return Ok(false);
+        }
+        // No other session changes a table whose list this transaction has changed.
+        if self.own_segment_rows(table)?.is_some() {
+            return Ok(false);
+        }
+        let (newest, _) = table.newest(key)?;
+        Ok(newest != table.row_at(key, view.snapshot.seqno(), false)?)
     }
 
     /// A scan that locks each row and yields its newest version. A row may have changed since the scan began, so the
@@ -312,11 +360,13 @@ impl Transaction {
         request: LockRequest,
     ) -> LockingScan {
         let view = self.change_view();
-        LockingScan { cursor: view.scan(table, range, direction), request, pending: None, of_newest: false }
+        let cursor = view.scan(table, range, direction);
+        let since = self.retries.then_some(view.snapshot);
+        LockingScan { cursor, request, pending: None, of_newest: false, since }
     }
 
     /// The view in which rows to be changed are searched. One may have changed since, so a caller that has found it locks it,
-    /// reads it anew and looks again.
+    /// reads it again and looks again.
     pub fn change_view(&mut self) -> ReadView {
         self.fix_snapshot();
         match &self.snapshot {
@@ -341,7 +391,7 @@ impl Transaction {
         request: LockRequest,
     ) -> LockingScan {
         let cursor = view.scan(table, range, Direction::Forward);
-        LockingScan { cursor, request, pending: None, of_newest: true }
+        LockingScan { cursor, request, pending: None, of_newest: true, since: None }
     }
 
     /// SERIALIZABLE checks everything since one sequence number, so the sequence number comes before the first lock.
@@ -365,11 +415,18 @@ impl Transaction {
 
     /// The newest version of a key that is locked.
     fn newest(&mut self, table: &Table, key: &[u8]) -> StoreResult<Option<Slice>> {
-        self.newest_checked(table, key, self.fails_on_change())
+        let found_in = self.found_in.as_ref().filter(|(id, _)| *id == table.id()).map(|(_, snapshot)| snapshot.clone());
+        self.newest_checked(table, key, self.fails_on_change(), found_in.as_ref())
     }
 
-    /// The newest version of a key that is locked; `fails` if it has changed after the snapshot.
-    fn newest_checked(&mut self, table: &Table, key: &[u8], fails: bool) -> StoreResult<Option<Slice>> {
+    /// The newest version of a key that is locked; `fails` if it has changed after the snapshot, or after the one that a scan reads in.
+    fn newest_checked(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        fails: bool,
+        scanned: Option<&Snapshot>,
+    ) -> StoreResult<Option<Slice>> {
         if let Some(change) = self.own_change(table, key)? {
             return Ok(change);
         }
@@ -385,7 +442,7 @@ impl Transaction {
             return Ok(table.or_in_segment(entry, key, snapshot.seqno())?);
         }
         let (newest, written) = table.newest(key)?;
-        if let Some(snapshot) = self.snapshot.as_ref().filter(|_| fails) {
+        if let Some(snapshot) = self.snapshot.as_ref().filter(|_| fails).or(scanned) {
             let changed = match written {
                 Some(written) => written >= snapshot.seqno(),
                 // When a segment row was written is not known any more.
@@ -408,13 +465,19 @@ impl Transaction {
         self.own.segment_rows(table, seqno, u64::MAX)
     }
 
-    fn newest_row(&mut self, table: &Table, key: &Slice, fails: bool) -> StoreResult<Option<Row>> {
+    fn newest_row(
+        &mut self,
+        table: &Table,
+        key: &Slice,
+        fails: bool,
+        scanned: Option<&Snapshot>,
+    ) -> StoreResult<Option<Row>> {
         if let Some(partitions) = &table.partitions {
             let storages = table.storages_for_key(partitions, key);
-            return first_found(storages, |storage| self.newest_row(storage, key, fails));
+            return first_found(storages, |storage| self.newest_row(storage, key, fails, scanned));
         }
-        match self.newest_checked(table, key, fails)? {
-            Some(value) => Ok(Some(Row::check(table, key.clone(), value)?)),
+        match self.newest_checked(table, key, fails, scanned)? {
+            Some(value) => self.newest_with_large_values(table, Row::check(table, key.clone(), value)?).map(Some),
             None => Ok(None),
         }
     }
@@ -476,8 +539,8 @@ impl Transaction {
         let _ = self.charge_memory();
     }
 
-    /// Undoes everything and gives the locks back.
-    fn abort(&mut self) {
+    /// Undoes everything and gives the locks back. The transaction does nothing more, and its statement cannot go on.
+    pub fn abort(&mut self) {
         self.aborted = true;
         *self.own.writes.write() = Default::default();
         self.own.any.store(false, Ordering::Release);
@@ -511,14 +574,15 @@ impl Transaction {
         if writes.is_empty() {
             return CommitTicket::ready(Ok(()));
         }
-        let sealed = writes.take_segment_rows();
+        let segment_rows = writes.take_segment_rows();
         let reads = self.own.reads.as_ref().map(ReadSet::take).zip(self.validated_since);
         let locks = self.locks.take();
         let ticket = TicketSender(CommitTicket::new());
         let since = self.validated_since.take();
         let allows_commit_delay = self.options.allows_commit_delay;
         let (is_spilled, answer) = (writes.is_spilled(), ticket.0.clone());
-        let request = CommitRequest { writes, sealed, reads, since, locks, allows_commit_delay, removes: None, ticket };
+        let request =
+            CommitRequest { writes, segment_rows, reads, since, locks, allows_commit_delay, removes: None, ticket };
         let (store, durability) = (self.store.clone(), self.options.durability);
         if !is_spilled {
             return store.committer().commit(request, durability);

@@ -109,8 +109,10 @@ impl Transaction {
         piece: &KeyRange,
         request: LockRequest,
     ) -> LockingScan {
-        let cursor = self.search_view(search).scan(table, piece, search.direction);
-        LockingScan { cursor, request, pending: None, of_newest: false }
+        let view = self.search_view(search);
+        let cursor = view.scan(table, piece, search.direction);
+        let since = self.retries.then_some(view.snapshot);
+        LockingScan { cursor, request, pending: None, of_newest: false, since }
     }
 
     /// The rows of the next [piece](Transaction::lock_piece), locked, in their newest versions and in the order of the search.

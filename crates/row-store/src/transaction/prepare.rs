@@ -151,7 +151,7 @@ impl Transaction {
         let locks: HeldLocks = self.store.new_owner(Some(session));
         let request = CommitRequest {
             writes,
-            sealed: Vec::new(),
+            segment_rows: Vec::new(),
             reads: None,
             since: None,
             locks,

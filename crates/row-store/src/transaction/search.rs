@@ -1,6 +1,6 @@
 //! Locks the ranges that a transaction has searched, and lets its writes respect the ranges of others.
 
-use super::change::EntryChange;
+use super::entry_change::EntryChange;
 use super::{LockedRow, Transaction, table_lock};
 use crate::engine::Slice;
 use crate::error::{StoreError, StoreResult};
@@ -64,8 +64,8 @@ impl Transaction {
 
     /// Locks ranges of keys, of the table itself or of an index, before they are searched for rows to lock or to change: no other
     /// transaction puts anything there until the transaction ends, and transactions that have done so already are waited for. Many
-    /// ranges are locked together with what lies between them. Does nothing at READ COMMITTED, in an autocommit statement, and with
-    /// SKIP LOCKED, because their answers need no protection.
+    /// ranges are locked together with what lies between them. Does nothing at READ COMMITTED, in an autocommit statement that is
+    /// no [locking read](Transaction::lock_searched), and with SKIP LOCKED, because their answers need no protection.
     ///
     /// Tells whether it has locked them: then a new [view](Transaction::change_view) sees all earlier commits.
     ///
@@ -100,7 +100,8 @@ impl Transaction {
     }
 
     fn locks_searched(&self, table: &Table, request: LockRequest) -> bool {
-        self.keeps_searched() && request.wait != LockWait::SkipLocked && !is_temporary(table.id())
+        let is_locking_read = self.locks_searched && self.options.isolation >= IsolationLevel::RepeatableRead;
+        (self.keeps_searched() || is_locking_read) && request.wait != LockWait::SkipLocked && !is_temporary(table.id())
     }
 
     fn lock_range(&mut self, table: &Table, range: &KeyRange, request: LockRequest) -> StoreResult<()> {
@@ -170,7 +171,7 @@ impl Transaction {
         self.fix_snapshot();
         let key = Slice::new(key);
         let lock = self.lock_found(table, &key, request)?;
-        Ok(self.newest_row(table, &key, self.fails_on_change())?.map(|row| LockedRow { row, lock }))
+        Ok(self.newest_row(table, &key, self.fails_on_change(), None)?.map(|row| LockedRow { row, lock }))
     }
 
     /// Gives the lock of a range to transactions that have written there.

@@ -3,7 +3,7 @@
 use crate::engine::{SeqNo, Slice};
 use std::collections::VecDeque;
 
-/// Changes that are kept before the graph is given up and made anew.
+/// Changes that are kept before the graph is given up and made again.
 const CHANGES_MAX: usize = 200_000;
 /// Changes that the graph has and that are kept for readers of earlier snapshots.
 const FOLDED_KEPT: usize = 8192;
@@ -86,13 +86,13 @@ impl Changes {
         })
     }
 
-    /// The keys of the next changes that readers at a sequence number see and the graph does not have, up to so many.
+    /// The keys of the next changes that readers at a sequence number see and the graph does not have, up to this many.
     pub fn next_pending(&self, seqno: SeqNo, most: usize) -> Vec<Slice> {
         let visible = self.entries.range(self.folded..).take_while(|(changed, _)| *changed <= seqno);
         visible.take(most).map(|(_, key)| key.clone()).collect()
     }
 
-    /// The graph has so many more.
+    /// The graph has this many more.
     pub fn fold(&mut self, count: usize) {
         self.folded += count.min(self.pending());
         while self.folded > FOLDED_KEPT {

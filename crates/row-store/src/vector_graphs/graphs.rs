@@ -17,7 +17,7 @@ pub(crate) struct VectorMemory {
 }
 
 impl VectorMemory {
-    /// So many bytes are allowed from now on. Graphs that are there stay.
+    /// This many bytes are allowed from now on. Graphs that are there stay.
     pub fn resize(&self, bytes_max: usize) {
         self.max.store(bytes_max, Ordering::Relaxed);
     }

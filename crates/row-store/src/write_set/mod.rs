@@ -33,7 +33,7 @@ use std::sync::Arc;
 const ENTRY_OVERHEAD_BYTES: usize = 200;
 
 /// Entries of indexes of terms that are read are put among the others if they take less than this part of what may be in memory.
-const SETTLED_PART: usize = 64;
+const FLUSHED_PART: usize = 64;
 
 /// One table's writes.
 pub(crate) struct TableWrites {
@@ -43,7 +43,7 @@ pub(crate) struct TableWrites {
     bytes: usize,
     postings: Postings,
     /// Postings that have been put among the entries, in the order of their steps.
-    settled: Vec<(u64, Slice)>,
+    flushed: Vec<(u64, Slice)>,
     files: Vec<SpillFile>,
     /// Rows inserted less rows deleted.
     pub row_delta: i64,
@@ -143,7 +143,7 @@ impl WriteSet {
             && self
                 .tables
                 .values()
-                .all(|table| table.postings.is_empty() && table.settled.is_empty() && table.files.is_empty())
+                .all(|table| table.postings.is_empty() && table.flushed.is_empty() && table.files.is_empty())
     }
 
     /// Writes a key.
@@ -189,7 +189,7 @@ impl WriteSet {
     ) -> SqlResult<()> {
         let ids: Vec<TableId> = self.tables.keys().copied().collect();
         for id in ids {
-            self.settle(id)?;
+            self.flush_postings(id)?;
             let Some(table) = self.tables.get(&id) else { continue };
             let mut newest = table.newest_within((Bound::Unbounded, Bound::Unbounded), &self.dead);
             take(id, table.row_delta, &mut newest)?;
@@ -274,7 +274,7 @@ impl WriteSet {
     }
 
     /// Up to `limit` writes of a range as of a step, in order, or from its end. Entries of indexes of terms have been
-    /// [settled](WriteSet::settle) before.
+    /// [flushed](WriteSet::flush_postings) before.
     pub fn range(
         &self,
         table: TableId,
@@ -336,7 +336,7 @@ impl WriteSet {
         }
         for table in self.tables.values_mut() {
             table.postings.truncate_behind(step);
-            while let Some((_, key)) = table.settled.pop_if(|(at, _)| *at > step) {
+            while let Some((_, key)) = table.flushed.pop_if(|(at, _)| *at > step) {
                 table.take_back(&key, step);
             }
         }
@@ -405,7 +405,7 @@ impl WriteSet {
             versions.newest_first().map(|version| item_of(key.clone(), version.step, version.change.clone()))
         });
         let file = SpillFile::write(place, &table.data.keyspace, items, table.bytes, true)?;
-        (table.entries, table.settled) = Default::default();
+        (table.entries, table.flushed) = Default::default();
         self.bytes -= std::mem::take(&mut table.bytes);
         self.spilled_bytes += file.as_ref().map_or(0, |file| file.bytes);
         table.files.extend(file);
@@ -464,8 +464,8 @@ impl WriteSet {
         }
     }
 
-    /// Whether entries of indexes of terms have to be [settled](WriteSet::settle) before writes of a range of a table are read.
-    pub fn is_unsettled(&self, table: TableId, bounds: Bounds<'_>) -> bool {
+    /// Whether entries of indexes of terms have to be [flushed](WriteSet::flush_postings) before writes of a range of a table are read.
+    pub fn has_buffered_postings(&self, table: TableId, bounds: Bounds<'_>) -> bool {
         self.tables.get(&table).is_some_and(|table| !table.postings.is_empty() && table.postings.meet(bounds))
     }
 
@@ -473,12 +473,12 @@ impl WriteSet {
     ///
     /// # Errors
     /// Errors of writing many of them to a file.
-    pub fn settle(&mut self, id: TableId) -> SqlResult<()> {
+    pub fn flush_postings(&mut self, id: TableId) -> SqlResult<()> {
         self.check()?;
         self.end_postings_spill(id)?;
         let Some(table) = self.tables.get_mut(&id) else { return Ok(()) };
         if let Some(place) = self.place.clone()
-            && table.postings.bytes() > place.bytes_max() / SETTLED_PART
+            && table.postings.bytes() > place.bytes_max() / FLUSHED_PART
         {
             self.spill_postings(id, &place)?;
             self.end_postings_spill(id)?;
@@ -486,7 +486,7 @@ impl WriteSet {
         }
         let before = table.memory();
         for written in table.postings.drain() {
-            table.settled.push((written.step, written.key.clone()));
+            table.flushed.push((written.step, written.key.clone()));
             table.put(written);
         }
         self.bytes = self.bytes + table.memory() - before;
@@ -508,7 +508,7 @@ impl TableWrites {
             entries: Entries::default(),
             bytes: 0,
             postings: Postings::default(),
-            settled: Vec::new(),
+            flushed: Vec::new(),
             files: Vec::new(),
             row_delta: 0,
             segment_changes: 0,

@@ -44,7 +44,7 @@ impl SpillPlace {
     }
 
     /// # Errors
-    /// 1021 if the disk has no space for so many bytes.
+    /// 1021 if the disk has no space for this many bytes.
     pub fn check_room(&self, bytes: usize) -> SqlResult<()> {
         self.gate.check_temporary(bytes)
     }

@@ -134,8 +134,8 @@ impl Run {
         let (low, high) = (one.clone().min(other.clone()), one.max(other));
         let mut expected = self.models[table].range(&low, &high, step);
         let bounds = (Bound::Included(&low[..]), Bound::Included(&high[..]));
-        if self.writes.is_unsettled(id, bounds) {
-            self.writes.settle(id).unwrap();
+        if self.writes.has_buffered_postings(id, bounds) {
+            self.writes.flush_postings(id).unwrap();
         }
         let limit = if random.below(2) == 0 { usize::MAX } else { random.below(5) as usize };
         for reverse in [false, true] {

@@ -1,11 +1,11 @@
 //! Writing and reading rows, keys, ranges, savepoints, schema changes.
 
 use crate::fixture::*;
-use lsm_tree::{AbstractTree, AnyTree, SeqNo};
+use lsm_tree::{AbstractTree, SeqNo};
 use squall_catalog::IndexId;
 use squall_row_store::{
-    DdlChanges, Direction, IsolationLevel, LockWait, StoreError, SystemChange, TableLock, TransactionOptions,
-    ValueRange,
+    DdlChanges, Direction, IsolationLevel, LockWait, StoreError, SystemChange, SystemRecords, TableLock,
+    TransactionOptions, ValueRange,
 };
 use squall_types::json::Document;
 use squall_types::{CollationId, Date, DateTime, Decimal, ErrorCode, SqlError, SqlType, Time, Value};
@@ -140,11 +140,10 @@ fn ranges_by_values() {
     assert_eq!(count(0, Included(20), Excluded(20)), 0);
 }
 
-#[test]
-#[expect(clippy::too_many_lines, reason = "a list of types")]
-fn every_type_comes_back_from_rows_and_keys() {
+/// Types with values in their order.
+fn types_with_values() -> Vec<(SqlType, Vec<Value>)> {
     let text = |kind| SqlType::varchar(50, kind);
-    let types = [
+    vec![
         (SqlType::INT, vec![Value::Int(-5), Value::Int(0), Value::Int(2_000_000_000)]),
         (SqlType::BIGINT_UNSIGNED, vec![Value::UInt(0), Value::UInt(u64::MAX)]),
         (SqlType::DOUBLE, vec![Value::Double(-1.5e300), Value::Double(-0.5), Value::Double(0.0), Value::Double(7.25)]),
@@ -175,7 +174,12 @@ fn every_type_comes_back_from_rows_and_keys() {
             vec![Value::Bytes(vec![]), Value::Bytes(vec![0]), Value::Bytes(vec![0, 0]), Value::Bytes(vec![255, 0])],
         ),
         (SqlType::Json, vec![Value::Json(Document::from_stored("{\"a\": 1}"))]),
-    ];
+    ]
+}
+
+#[test]
+fn every_type_comes_back_from_rows_and_keys() {
+    let types = types_with_values();
     let fixture = Fixture::new();
     let mut columns = vec![column(1, "id", SqlType::INT, false)];
     let mut indexes = vec![index(0, "PRIMARY", &[1], false)];
@@ -340,18 +344,6 @@ fn folders_with_rows(fixture: &Fixture) -> usize {
     of_tables.filter(has_files).count()
 }
 
-/// A keyspace of a store that is closed.
-fn tree(store: &std::path::Path, folder: u64) -> AnyTree {
-    let path = store.join("rows/keyspaces").join(folder.to_string());
-    lsm_tree::Config::new(path, Default::default(), Default::default()).open().unwrap()
-}
-
-/// Changes a value in its files.
-fn put(tree: &AnyTree, key: &[u8], value: &[u8]) {
-    tree.insert(key, value, tree.get_highest_persisted_seqno().unwrap() + 1);
-    tree.flush_active_memtable(0).unwrap();
-}
-
 #[test]
 fn data_made_outside_of_the_catalog() {
     let (fixture, _) = Fixture::plain();
@@ -452,10 +444,10 @@ fn a_damaged_row_is_an_error_and_never_data() {
     let Fixture { directory, store } = fixture;
     drop(store);
     {
-        let tree = tree(&store_path, 2);
+        let tree = tree_of(&store_path, 2);
         let mut value = tree.get(&row_key, SeqNo::MAX).unwrap().unwrap().to_vec();
         *value.last_mut().unwrap() ^= 1;
-        put(&tree, &row_key, &value);
+        put_into_files(&tree, &row_key, &value);
     }
     let store = squall_row_store::RowStore::open(&store_path, options()).unwrap();
     let fixture = Fixture { directory, store };
@@ -572,8 +564,8 @@ fn another_format_is_refused() {
     let Fixture { directory, store } = fixture;
     drop(store);
     {
-        put(&tree(directory.path(), 1), b"f", &[9]);
+        put_into_files(&tree_of(directory.path(), 1), b"f", &[9]);
     }
     let error = squall_row_store::RowStore::open(directory.path(), options()).unwrap_err();
-    assert_eq!(error.message, "the data directory has format [9]; this server reads format 4");
+    assert_eq!(error.message, "the data directory has format [9]; this server reads formats 4 and 5");
 }

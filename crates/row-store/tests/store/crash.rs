@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 const DIRECTORY: &str = "SQUALL_CRASH_DIRECTORY";
 /// Commits go by files if it is set.
 const SPILLS: &str = "SQUALL_CRASH_SPILLS";
+/// Texts lie out of their rows if it is set.
+const LARGE: &str = "SQUALL_CRASH_LARGE";
 const WRITERS: i64 = 4;
 /// Rows that a writer keeps: transaction `n` inserts row `n` and deletes row `n - KEPT`.
 const KEPT: i64 = 20;
@@ -44,7 +46,11 @@ fn text(writer: i64, number: i64) -> String {
 fn writers() {
     let Some(directory) = std::env::var_os(DIRECTORY) else { return };
     let spills = std::env::var_os(SPILLS).is_some();
-    let store = RowStore::open(directory, if spills { spilling_options() } else { options() }).unwrap();
+    let mut options = if spills { spilling_options() } else { options() };
+    if std::env::var_os(LARGE).is_some() {
+        options.inline_value_bytes_max = large_value_options().inline_value_bytes_max;
+    }
+    let store = RowStore::open(directory, options).unwrap();
     if store.load_catalog().databases().is_empty() {
         store.commit_ddl(&base_catalog(), &DdlChanges::default()).unwrap();
     }
@@ -166,6 +172,9 @@ fn nothing_acknowledged_is_lost_and_nothing_is_there_by_half() {
         if round % 2 == 1 {
             command.env(SPILLS, "1");
         }
+        if round % 4 < 2 {
+            command.env(LARGE, "1");
+        }
         let mut child = command
             .args(["--exact", "crash::writers", "--nocapture", "--test-threads=1"])
             .env(DIRECTORY, directory.path())
@@ -242,6 +251,9 @@ fn check(directory: &std::path::Path, acknowledged: &BTreeMap<(String, i64), i64
         }
     }
     assert!(found.is_empty(), "round {round}: half of a transaction: {found:?}");
+    for name in ["t1", "t2", "t3", "t5"] {
+        assert_eq!(store.check_indexes(&table(&store, name), |_| Ok(())).unwrap(), [], "round {round}: {name}");
+    }
     for (who, name) in ["t3", "t5"].into_iter().enumerate() {
         let loaded = table(&store, name);
         let ids = ids(&mut txn, &loaded);

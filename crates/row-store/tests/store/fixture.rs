@@ -1,6 +1,7 @@
 //! Tables and stores for tests.
 
 use crate::segment_level::RowsInTheList;
+use lsm_tree::{AbstractTree, AnyTree};
 use squall_catalog::{
     Catalog, ColumnDef, ColumnDefault, ColumnId, Database, DatabaseId, IndexDef, IndexId, IndexPart, TableDef,
     TableEntry, TableId,
@@ -13,8 +14,18 @@ use squall_types::{CollationId, SqlType, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// `SQUALL_INLINE_VALUE_BYTES_MAX` lets all tests of the store be run with values that lie out of their rows.
 pub fn options() -> StoreOptions {
-    StoreOptions { durability: Durability::Os, cache_bytes: 8 << 20, ..StoreOptions::default() }
+    let options = StoreOptions { durability: Durability::Os, cache_bytes: 8 << 20, ..StoreOptions::default() };
+    match std::env::var("SQUALL_INLINE_VALUE_BYTES_MAX").ok().and_then(|bytes| bytes.parse().ok()) {
+        Some(inline_value_bytes_max) => StoreOptions { inline_value_bytes_max, ..options },
+        None => options,
+    }
+}
+
+/// With these values of more than two bytes lie out of their rows, in chunks of 64 bytes.
+pub fn large_value_options() -> StoreOptions {
+    StoreOptions { inline_value_bytes_max: 2, ..options() }
 }
 
 /// With these every write of a transaction leaves memory at once, and commits go by files.
@@ -66,16 +77,16 @@ pub fn table_def(id: u32, name: &str, columns: Vec<ColumnDef>, indexes: Vec<Inde
     }
 }
 
-/// `t (id INT PRIMARY KEY, k INT, v VARCHAR(100), u INT NULL UNIQUE, KEY k (k))`
+/// `t (id INT PRIMARY KEY, k INT, v TEXT, u INT NULL UNIQUE, KEY k (k))`
 pub fn plain_def(id: u32) -> TableDef {
-    let varchar = SqlType::varchar(100, CollationId::UTF8MB4_BIN);
+    let text = SqlType::longtext(CollationId::UTF8MB4_BIN);
     table_def(
         id,
         &format!("t{id}"),
         vec![
             column(1, "id", SqlType::INT, false),
             column(2, "k", SqlType::INT, false),
-            column(3, "v", varchar, true),
+            column(3, "v", text, true),
             column(4, "u", SqlType::INT, true),
         ],
         vec![index(0, "PRIMARY", &[1], false), index(1, "k", &[2], false), index(2, "u", &[4], true)],
@@ -191,4 +202,16 @@ pub fn k_of(values: &[Value]) -> i64 {
         Value::Int(k) => k,
         _ => panic!("k is an integer"),
     }
+}
+
+/// A keyspace of a store that is closed.
+pub fn tree_of(store: &std::path::Path, folder: u64) -> AnyTree {
+    let path = store.join("rows/keyspaces").join(folder.to_string());
+    lsm_tree::Config::new(path, Default::default(), Default::default()).open().unwrap()
+}
+
+/// Changes a value in its files.
+pub fn put_into_files(tree: &AnyTree, key: &[u8], value: &[u8]) {
+    tree.insert(key, value, tree.get_highest_persisted_seqno().unwrap() + 1);
+    tree.flush_active_memtable(0).unwrap();
 }

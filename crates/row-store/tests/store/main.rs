@@ -11,6 +11,7 @@ mod fixture;
 mod history;
 mod isolation;
 mod large_transactions;
+mod large_values;
 mod model;
 mod packed;
 mod read_lock;

@@ -8,11 +8,30 @@ use std::collections::BTreeMap;
 
 #[derive(Clone, Debug)]
 enum Operation {
-    Insert { id: i64, k: i64, u: Option<i64>, text: String },
-    Update { id: i64, new_id: i64, k: i64, u: Option<i64> },
-    Delete { id: i64 },
-    Get { id: i64 },
-    Scan { index: u32, backward: bool },
+    Insert {
+        id: i64,
+        k: i64,
+        u: Option<i64>,
+        text: String,
+    },
+    /// The text stays as it is without a new one.
+    Update {
+        id: i64,
+        new_id: i64,
+        k: i64,
+        u: Option<i64>,
+        text: Option<String>,
+    },
+    Delete {
+        id: i64,
+    },
+    Get {
+        id: i64,
+    },
+    Scan {
+        index: u32,
+        backward: bool,
+    },
     Savepoint,
     RollbackToSavepoint,
     Commit,
@@ -25,10 +44,12 @@ fn operation() -> impl Strategy<Value = Operation> {
     let id = || 0..30i64;
     let unique = || prop::option::of(0..15i64);
     prop_oneof![
-        8 => (id(), 0..5i64, unique(), "[a-z\\x00]{0,8}")
+        8 => (id(), 0..5i64, unique(), prop_oneof!["[a-z\\x00]{0,8}", "[a-c]{50,200}"])
             .prop_map(|(id, k, u, text)| Operation::Insert { id, k, u, text }),
-        6 => (id(), id(), 0..5i64, unique(), any::<bool>())
-            .prop_map(|(id, other, k, u, moves)| Operation::Update { id, new_id: if moves { other } else { id }, k, u }),
+        6 => (id(), id(), 0..5i64, unique(), any::<bool>(), prop::option::of(prop_oneof!["[a-z]{0,8}", "[d-f]{50,200}"]))
+            .prop_map(|(id, other, k, u, moves, text)| {
+                Operation::Update { id, new_id: if moves { other } else { id }, k, u, text }
+            }),
         4 => id().prop_map(|id| Operation::Delete { id }),
         4 => id().prop_map(|id| Operation::Get { id }),
         4 => (0..3u32, any::<bool>()).prop_map(|(index, backward)| Operation::Scan { index, backward }),
@@ -69,11 +90,15 @@ fn step(txn: &mut Transaction, table: &std::sync::Arc<Table>, model: &mut Model,
                 model.insert(*id, values);
             }
         }
-        Operation::Update { id, new_id, k, u } => {
+        Operation::Update { id, new_id, k, u, text } => {
             let old = txn.get_locked(table, &key(table, *id), FOR_UPDATE).unwrap();
             assert_eq!(old.is_some(), model.contains_key(id));
             let Some(old) = old else { return };
-            let values = row(*new_id, *k, "updated", *u);
+            let mut values = row(*new_id, *k, "", *u);
+            values[2] = match text {
+                Some(text) => Value::from(text.as_str()),
+                None => model[id][2].clone(),
+            };
             let duplicate = is_duplicate(txn.update(table, &old, &values));
             let expected = (new_id != id && model.contains_key(new_id)) || unique_taken(model, *u, Some(*id));
             assert_eq!(duplicate, expected);
@@ -107,8 +132,12 @@ fn step(txn: &mut Transaction, table: &std::sync::Arc<Table>, model: &mut Model,
     }
 }
 
-fn run(operations: &[Operation], spills: bool) {
-    let (mut fixture, mut table) = Fixture::plain_with(if spills { spilling_options() } else { options() });
+fn run(operations: &[Operation], spills: bool, large: bool) {
+    let mut store_options = if spills { spilling_options() } else { options() };
+    if large {
+        store_options.inline_value_bytes_max = large_value_options().inline_value_bytes_max;
+    }
+    let (mut fixture, mut table) = Fixture::plain_with(store_options);
     let mut committed = Model::new();
     let mut model = Model::new();
     let mut txn = fixture.store.begin(IsolationLevel::RepeatableRead, false);
@@ -148,12 +177,18 @@ fn run(operations: &[Operation], spills: bool) {
     for index in 0..3 {
         step(&mut txn, &table, &mut model, &Operation::Scan { index, backward: index == 1 });
     }
+    txn.commit().unwrap();
+    assert_eq!(fixture.store.check_indexes(&table, |_| Ok(())).unwrap(), []);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, max_shrink_iters: 200, ..ProptestConfig::default() })]
     #[test]
-    fn the_store_agrees_with_a_map(operations in prop::collection::vec(operation(), 1..120), spills in any::<bool>()) {
-        run(&operations, spills);
+    fn the_store_agrees_with_a_map(
+        operations in prop::collection::vec(operation(), 1..120),
+        spills in any::<bool>(),
+        large in any::<bool>(),
+    ) {
+        run(&operations, spills, large);
     }
 }

@@ -4,9 +4,9 @@ use crate::fixture::*;
 use proptest::prelude::*;
 use squall_catalog::{EngineName, TableDef};
 use squall_row_store::{
-    BlockKeys, Direction, Durability, EngineTraits, IsolationLevel, KeyRange, LevelPlace, LockMode, LockRequest,
-    LockWait, ManifestEntry, Row, Sealing, SegmentBlock, SegmentRowWriter, SegmentScan, SegmentSnapshot, SegmentSource,
-    StoreError, Table, TableEngine, Transaction, TransactionOptions,
+    BlockKeys, Direction, Durability, EngineTraits, IsolationLevel, KeyRange, LevelPlace, LevelStore, LockMode,
+    LockRequest, LockWait, ManifestEntry, Row, Sealing, SegmentBlock, SegmentRowWriter, SegmentScan, SegmentSnapshot,
+    SegmentSource, StoreError, Table, TableEngine, TablePart, Transaction, TransactionOptions,
 };
 use squall_types::{ErrorCode, SqlResult, Value};
 use std::any::Any;
@@ -180,7 +180,7 @@ fn end(sealing: Sealing, rows: Pairs, merge: bool) {
 fn begin_sealing(fixture: &Fixture, table: &Arc<Table>) -> Sealing {
     loop {
         // While the store writes to a file there is none.
-        if let Some(sealing) = Sealing::begin(&fixture.store, table).unwrap() {
+        if let Some(sealing) = fixture.store.begin_sealing(table, TablePart::Rows).unwrap() {
             return sealing;
         }
         std::thread::yield_now();
@@ -400,9 +400,9 @@ fn hidden_row_numbers_go_on_behind_the_sealed_ones() {
 fn there_is_one_sealing_of_a_table_at_a_time() {
     let (fixture, table) = fixture(true);
     let first = begin_sealing(&fixture, &table);
-    assert!(Sealing::begin(&fixture.store, &table).unwrap().is_none());
+    assert!(fixture.store.begin_sealing(&table, TablePart::Rows).unwrap().is_none());
     drop(first);
-    assert!(Sealing::begin(&fixture.store, &table).unwrap().is_some());
+    assert!(fixture.store.begin_sealing(&table, TablePart::Rows).unwrap().is_some());
 }
 
 /// Rows are counted up while several sealings follow one another: whatever is on its way to be seen when one begins, and
@@ -442,7 +442,7 @@ fn no_change_is_lost_while_rows_are_sealed() {
         for _ in 0..2 {
             scope.spawn(move || {
                 while !done.load(Ordering::SeqCst) {
-                    if let Some(mut sealing) = Sealing::begin(&fixture.store, table).unwrap() {
+                    if let Some(mut sealing) = fixture.store.begin_sealing(table, TablePart::Rows).unwrap() {
                         let rows = read(&mut sealing, table);
                         end(sealing, rows, true);
                     }

@@ -14,7 +14,8 @@ use squall_server::{Server, ServerOptions};
 use squall_session::api::{
     Account, AtOnce, Backend, ColumnFlags, ColumnMeta, CompressionAlgorithms, Connection, ConnectionInfo,
     FrontEndContext, FrontEndSettings, HandshakeSettings, KillCallback, LocalFuture, NetTimeouts, OkInfo, PreparedInfo,
-    ResultWriter, SessionChange, StatusInfo, TextRequest, Unanswered,
+    ResultWriter, RoutineDescription, SessionChange, StatusInfo, TableDescription, TextRequest, TlsRequirement,
+    Unanswered,
 };
 use squall_types::{
     CollationId, Date, DateTime, Decimal, ErrorCode, IntWidth, SqlError, SqlType, StringKind, TextSize, Time, Value,
@@ -56,7 +57,7 @@ impl FrontEndContext for ScriptBackend {
             password_changed_micros: 0,
             locked: user == "locked",
             password_expired: user == "expired",
-            require_tls: user == "secret_keeper",
+            tls: if user == "secret_keeper" { TlsRequirement::Encrypted } else { TlsRequirement::None },
         };
         match user {
             "root" | "locked" | "secret_keeper" | "expired" => Some(account("caching_sha2_password", String::new())),
@@ -85,7 +86,7 @@ impl FrontEndContext for ScriptBackend {
         }
     }
 
-    fn connection_aborted(&self) {}
+    fn connection_aborted(&self, _connection_id: u64) {}
 
     fn connect_failed(&self) {
         self.0.failed_connects.fetch_add(1, Ordering::Relaxed);
@@ -234,9 +235,7 @@ fn put_all_types(writer: &mut dyn ResultWriter) {
 }
 
 impl ScriptSession {
-    #[expect(clippy::too_many_lines, reason = "one arm for each statement of the tests")]
     async fn run(&mut self, sql: &str, parameters: &[Value], writer: &mut dyn ResultWriter) -> Result<(), SqlError> {
-        let lost = |error: std::io::Error| SqlError::internal(error);
         let mut words = sql.split_whitespace();
         match words.next().unwrap_or_default() {
             "one" => self.integers(writer, &[1]),
@@ -260,19 +259,8 @@ impl ScriptSession {
                 writer.ok(&OkInfo::default(), &self.status());
             }
             "count" => {
-                let count: i64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
-                writer.begin_result_set(&[int_column("n"), column("text", SqlType::longtext(CollationId(255)))]);
-                let text = "x".repeat(100);
-                for number in 0..count {
-                    writer.begin_row();
-                    writer.put_int(number);
-                    writer.put_bytes(text.as_bytes());
-                    writer.end_row();
-                    if writer.needs_flush() {
-                        writer.flush().await.map_err(lost)?;
-                    }
-                }
-                writer.end_result_set(&self.status());
+                let count = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
+                self.counted_rows(writer, count).await?;
             }
             "fail_in_row" => {
                 writer.begin_result_set(&[int_column("a"), int_column("b")]);
@@ -281,12 +269,8 @@ impl ScriptSession {
                 return Err(SqlError::new(ErrorCode::DivisionByZero, &[]));
             }
             "big" => {
-                let length: usize = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
-                writer.begin_result_set(&[column("text", SqlType::longtext(CollationId(255)))]);
-                writer.begin_row();
-                writer.put_bytes(&vec![b'b'; length]);
-                writer.end_row();
-                writer.end_result_set(&self.status());
+                let length = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
+                self.text(writer, "text", &vec![b'b'; length]);
             }
             "length" => self.integers(writer, &[i64::try_from(sql.len()).unwrap_or(i64::MAX)]),
             "infile" => {
@@ -309,11 +293,7 @@ impl ScriptSession {
             }
             "whoami" => {
                 let text = format!("{}/{}/{}", self.user, self.database, self.tls.as_deref().unwrap_or("plain"));
-                writer.begin_result_set(&[column("who", SqlType::varchar(100, CollationId(255)))]);
-                writer.begin_row();
-                writer.put_bytes(text.as_bytes());
-                writer.end_row();
-                writer.end_result_set(&self.status());
+                self.text(writer, "who", text.as_bytes());
             }
             "sleep" => {
                 tokio::time::sleep(Duration::from_millis(300)).await;
@@ -331,6 +311,32 @@ impl ScriptSession {
             _ => return Err(SqlError::new(ErrorCode::Parse, &[&"", &sql, &1])),
         }
         Ok(())
+    }
+
+    /// This many rows of a number and a text.
+    async fn counted_rows(&mut self, writer: &mut dyn ResultWriter, count: i64) -> Result<(), SqlError> {
+        writer.begin_result_set(&[int_column("n"), column("text", SqlType::longtext(CollationId(255)))]);
+        let text = "x".repeat(100);
+        for number in 0..count {
+            writer.begin_row();
+            writer.put_int(number);
+            writer.put_bytes(text.as_bytes());
+            writer.end_row();
+            if writer.needs_flush() {
+                writer.flush().await.map_err(SqlError::internal)?;
+            }
+        }
+        writer.end_result_set(&self.status());
+        Ok(())
+    }
+
+    /// One row of a text.
+    fn text(&mut self, writer: &mut dyn ResultWriter, name: &str, text: &[u8]) {
+        writer.begin_result_set(&[column(name, SqlType::longtext(CollationId(255)))]);
+        writer.begin_row();
+        writer.put_bytes(text);
+        writer.end_row();
+        writer.end_result_set(&self.status());
     }
 
     fn integers(&mut self, writer: &mut dyn ResultWriter, row: &[i64]) {
@@ -376,7 +382,35 @@ impl Connection for ScriptSession {
         self.query(text.sql, Unanswered::default(), writer)
     }
 
+    fn memory(&self) -> Arc<squall_session::api::SessionMemory> {
+        Arc::default()
+    }
+
+    fn describe_table(&mut self, _database: &str, _table: &str) -> Result<TableDescription, SqlError> {
+        Err(SqlError::unsupported("tables"))
+    }
+
+    fn follow_table(
+        &mut self,
+        _database: &str,
+        _table: &str,
+        _from: Option<u64>,
+        _on_changes: squall_session::api::OnChanges,
+    ) -> Result<Option<squall_session::api::FollowedTable>, SqlError> {
+        Err(SqlError::unsupported("tables"))
+    }
+
+    fn describe_routine(
+        &mut self,
+        _database: &str,
+        _name: &str,
+        _is_function: bool,
+    ) -> Result<RoutineDescription, SqlError> {
+        Err(SqlError::unsupported("routines"))
+    }
+
     fn set_read_only(&mut self) {}
+    fn limit_to_databases(&mut self, _databases: std::collections::BTreeSet<String>) {}
 
     fn has_privilege(&self, _name: &str) -> bool {
         false

@@ -81,7 +81,7 @@ fn a_silent_client_is_given_up() {
 }
 
 #[test]
-fn a_slow_reader_is_given_up_and_holds_nobody_up() {
+fn a_slow_reader_is_given_up_and_holds_no_other_client_up() {
     let server = TestServer::start();
     let mut slow = server.connect();
     slow.query("count 2000000").expect("sent");

@@ -32,7 +32,12 @@ impl Session {
         let accounts = self.shared.accounts.load_full();
         let all = Values(&self.shared.globals.load_values()).on(ids::ACTIVATE_ALL_ROLES_ON_LOGIN);
         let roles = accounts.get(&self.identity.account).map(|account| accounts.roles_at_first(account, all));
-        self.identity.active_roles = Arc::new(roles.unwrap_or_default());
+        self.activate_roles(roles.unwrap_or_default());
+    }
+
+    /// Makes other roles active. A limit of the session stays.
+    fn activate_roles(&mut self, roles: BTreeSet<AccountKey>) {
+        Arc::make_mut(&mut self.identity.active_grants).roles = roles;
         self.rebuild_access();
     }
 
@@ -127,8 +132,8 @@ impl Session {
     pub(crate) fn set_role(&mut self, roles: &RoleSet) -> SqlResult<Outcome> {
         let accounts = self.shared.accounts.load_full();
         let Some(account) = accounts.get(&self.identity.account) else { return Ok(Outcome::done()) };
-        self.identity.active_roles = Arc::new(default_roles_of(&self.security(), &accounts, account, roles)?);
-        self.rebuild_access();
+        let roles = default_roles_of(&self.security(), &accounts, account, roles)?;
+        self.activate_roles(roles);
         self.track_state_change();
         Ok(Outcome::done())
     }

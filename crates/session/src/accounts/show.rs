@@ -4,7 +4,9 @@ use crate::accounts::role::keys_of;
 use crate::authorization::SecurityContext;
 use crate::result::{Outcome, ResultSet, text_column};
 use crate::session::Session;
-use squall_catalog::{AccountDef, AccountKey, Need, PrivilegeLevel, Privileges, common_restrictions};
+use squall_catalog::{
+    AccountDef, AccountKey, Need, PasswordLockTime, PrivilegeLevel, Privileges, TlsRequirement, common_restrictions,
+};
 use squall_parser::ast::AccountName;
 use squall_server_state::variables::{Values, ids};
 use squall_system_tables::quoting::{quote, quote_text};
@@ -20,7 +22,7 @@ impl Session {
             accounts.get(&key).ok_or_else(|| SqlError::new(ErrorCode::NonexistingGrant, &[&key.user, &key.host]))?;
         let roles = match name {
             // Its own are shown as they are now.
-            None | Some(AccountName::CurrentUser) if using.is_empty() => (*self.identity.active_roles).clone(),
+            None | Some(AccountName::CurrentUser) if using.is_empty() => self.identity.active_grants.roles.clone(),
             _ => keys_of(&self.security(), using)?.into_iter().collect(),
         };
         if let Some(role) = roles.iter().find(|role| !using.is_empty() && !accounts.is_granted(role, account)) {
@@ -69,7 +71,7 @@ fn shown_account(security: &SecurityContext<'_>, name: Option<&AccountName>) -> 
 
 /// Of others only who reads MySQL's tables of accounts is told (1044).
 fn check_may_show(security: &SecurityContext<'_>, account: &AccountKey) -> SqlResult<()> {
-    match *account == *security.account {
+    match *account == *security.account && !security.access.is_limited() {
         true => Ok(()),
         false => security.check_needs(&[Need::database("mysql", Privileges::SELECT)]),
     }
@@ -203,21 +205,57 @@ fn create_user_text(account: &AccountDef, as_hex: bool) -> String {
             account.default_roles.iter().map(|role| format!("{}@{}", quote(&role.user), quote(&role.host))).collect();
         text.push_str(&format!(" DEFAULT ROLE {}", roles.join(",")));
     }
-    text.push_str(if account.require_tls { " REQUIRE SSL" } else { " REQUIRE NONE" });
-    text.push_str(match (account.password_expired, account.password_lifetime_days) {
-        (true, _) => " PASSWORD EXPIRE",
-        (false, Some(0)) => " PASSWORD EXPIRE NEVER",
-        (false, _) => " PASSWORD EXPIRE DEFAULT",
-    });
+    push_tls_requirement(&mut text, &account.tls);
+    let set = account.limits.by_option().into_iter().filter(|(_, limit)| *limit != 0);
+    for (at, (option, limit)) in set.enumerate() {
+        text.push_str(&format!("{} {option} {limit}", if at == 0 { " WITH" } else { "" }));
+    }
+    match (account.password_expired, account.password_lifetime_days) {
+        (true, _) => text.push_str(" PASSWORD EXPIRE"),
+        (false, Some(0)) => text.push_str(" PASSWORD EXPIRE NEVER"),
+        (false, Some(days)) => text.push_str(&format!(" PASSWORD EXPIRE INTERVAL {days} DAY")),
+        (false, None) => text.push_str(" PASSWORD EXPIRE DEFAULT"),
+    }
     text.push_str(if account.locked { " ACCOUNT LOCK" } else { " ACCOUNT UNLOCK" });
-    text.push_str(" PASSWORD HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT ");
+    match account.password_history {
+        None => text.push_str(" PASSWORD HISTORY DEFAULT"),
+        Some(count) => text.push_str(&format!(" PASSWORD HISTORY {count}")),
+    }
+    match account.password_reuse_days {
+        None => text.push_str(" PASSWORD REUSE INTERVAL DEFAULT"),
+        Some(days) => text.push_str(&format!(" PASSWORD REUSE INTERVAL {days} DAY")),
+    }
     text.push_str(match account.password_require_current {
-        None => "DEFAULT",
-        Some(true) => "",
-        Some(false) => "OPTIONAL",
+        None => " PASSWORD REQUIRE CURRENT DEFAULT",
+        Some(true) => " PASSWORD REQUIRE CURRENT",
+        Some(false) => " PASSWORD REQUIRE CURRENT OPTIONAL",
     });
+    if account.failed_login_attempts != 0 {
+        text.push_str(&format!(" FAILED_LOGIN_ATTEMPTS {}", account.failed_login_attempts));
+    }
+    match account.password_lock_time {
+        PasswordLockTime::Off => {}
+        PasswordLockTime::Days(days) => text.push_str(&format!(" PASSWORD_LOCK_TIME {days}")),
+        PasswordLockTime::Unbounded => text.push_str(" PASSWORD_LOCK_TIME UNBOUNDED"),
+    }
     if let Some(attribute) = &account.attribute {
         text.push_str(&format!(" ATTRIBUTE {}", quote_text(attribute)));
     }
-    text.trim_end().to_string()
+    text
+}
+
+fn push_tls_requirement(text: &mut String, requirement: &TlsRequirement) {
+    match requirement {
+        TlsRequirement::None => text.push_str(" REQUIRE NONE"),
+        TlsRequirement::Encrypted => text.push_str(" REQUIRE SSL"),
+        TlsRequirement::Certificate => text.push_str(" REQUIRE X509"),
+        TlsRequirement::Specified { subject, issuer, cipher } => {
+            text.push_str(" REQUIRE");
+            for (word, value) in [("SUBJECT", subject), ("ISSUER", issuer), ("CIPHER", cipher)] {
+                if let Some(value) = value {
+                    text.push_str(&format!(" {word} {}", quote_text(value)));
+                }
+            }
+        }
+    }
 }

@@ -1,19 +1,18 @@
-//! CREATE, ALTER, DROP and RENAME USER, SET PASSWORD.
+//! CREATE, ALTER, DROP and RENAME USER.
 
+use crate::accounts::password::{apply_password_rules, generated_passwords};
 use crate::accounts::role::default_roles_of;
 use crate::accounts::role::role_keys;
-use crate::result::{Outcome, ResultSet};
+use crate::result::Outcome;
 use crate::session::{Session, StatementRun};
-use squall_catalog::{AccountDef, AccountKey};
+use squall_catalog::{AccountDef, AccountKey, PasswordLockTime, TlsRequirement};
 use squall_parser::ast::{
-    AccountName, AccountOption, Authentication, CreateUser, Credential, DropUser, PasswordExpiry, ResourceLimit,
-    SetPassword, Statement, TlsRequirement, UserSpecification,
+    self, AccountName, AccountOption, CreateUser, DropUser, PasswordExpiry, ResourceLimit, Statement,
 };
-use squall_server_state::accounts::{AccountChange, failed, hash_password, quoted};
+use squall_server_state::accounts::{AccountChange, failed, quoted};
 use squall_server_state::now_micros;
-use squall_server_state::variables::{Values, ids};
 use squall_statement_context::StatementContext;
-use squall_types::{ErrorCode, Level, SqlError, SqlResult, Value};
+use squall_types::{ErrorCode, Level, SqlError, SqlResult};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -50,7 +49,7 @@ impl Session {
     }
 
     pub(super) async fn commit_accounts(&mut self, change: AccountChange) -> SqlResult<()> {
-        change.commit(&self.shared.store).await?;
+        change.commit(&*self.shared.store).await?;
         self.refresh_access();
         Ok(())
     }
@@ -60,6 +59,7 @@ impl Session {
         let mut passwords = Vec::new();
         for user in &statement.users {
             let mut account = new_account(self.security().account_key(&user.name)?);
+            apply_password_rules(&mut account, &statement.account);
             self.apply_authentication(&mut account, user, "CREATE USER", &mut passwords).await?;
             apply_options(&mut account, statement)?;
             made.push(account);
@@ -86,6 +86,7 @@ impl Session {
             if existing.contains(&key) && if_not_exists {
                 continue;
             }
+            self.shared.accounts.forget_uses(&key);
             if let Some(roles) = &default_roles {
                 account.default_roles = roles.iter().cloned().collect();
                 account.roles = roles.iter().map(|role| (role.clone(), false)).collect();
@@ -112,8 +113,15 @@ impl Session {
                 continue;
             };
             let mut account = (**account).clone();
+            apply_password_rules(&mut account, &statement.account);
             self.apply_authentication(&mut account, user, "ALTER USER", &mut passwords).await?;
             apply_options(&mut account, statement)?;
+            if !statement.limits.is_empty() {
+                self.shared.accounts.hourly_uses.forget(&key);
+            }
+            if statement.account.iter().any(begins_to_count_logins) {
+                self.shared.accounts.failed_logins.forget(&key);
+            }
             if let Some(roles) = &statement.default_role {
                 account.default_roles = default_roles_of(&self.security(), &change.accounts, &account, roles)?;
             }
@@ -127,111 +135,6 @@ impl Session {
             context.diagnostics.push(Level::Note, SqlError::new(ErrorCode::UserDoesNotExist, &[&quoted(&key)]));
         }
         Ok(generated_passwords(passwords))
-    }
-
-    /// Takes IDENTIFIED … into the account. `operation` is the statement, for errors.
-    async fn apply_authentication(
-        &self,
-        account: &mut AccountDef,
-        user: &UserSpecification,
-        operation: &'static str,
-        passwords: &mut Vec<(AccountKey, String)>,
-    ) -> SqlResult<()> {
-        if user.authentication.len() > 1 {
-            return Err(SqlError::unsupported("more than one authentication factor"));
-        }
-        if user.discard_old_password {
-            account.second_authentication.clear();
-        }
-        let Some(authentication) = user.authentication.first() else { return Ok(()) };
-        if let Some(plugin) = &authentication.plugin {
-            let known = ["caching_sha2_password", "mysql_native_password"];
-            let Some(known) = known.iter().find(|known| known.eq_ignore_ascii_case(plugin)) else {
-                return Err(SqlError::new(ErrorCode::PluginNotLoaded, &[plugin]));
-            };
-            if account.plugin != *known {
-                if authentication.retain_current {
-                    let (user, host) = (&account.user, &account.host);
-                    return Err(SqlError::new(ErrorCode::PasswordCannotBeRetainedOnPluginChange, &[user, host]));
-                }
-                account.authentication.clear();
-                account.second_authentication.clear();
-            }
-            account.plugin = known.to_string();
-        }
-        self.check_current_password(account, authentication).await?;
-        let before = account.authentication.clone();
-        match &authentication.credential {
-            None => {}
-            Some(Credential::Password(password)) => self.set_verifier(account, password, operation).await?,
-            Some(Credential::Random) => {
-                let password = self.random_password();
-                self.set_verifier(account, &password, operation).await?;
-                passwords.push((account.key(), password));
-            }
-            Some(Credential::Hash(hash)) => account.authentication = hash.as_bytes().to_vec(),
-        }
-        if authentication.credential.is_some() {
-            account.password_changed_micros = now_micros();
-            account.password_expired = false;
-            let (user, host, is_empty) = (&account.user, &account.host, account.authentication.is_empty());
-            if authentication.retain_current && operation != "CREATE USER" {
-                if before.is_empty() {
-                    return Err(SqlError::new(ErrorCode::SecondPasswordCannotBeEmpty, &[user, host]));
-                }
-                if is_empty {
-                    return Err(SqlError::new(ErrorCode::CurrentPasswordCannotBeRetained, &[user, host]));
-                }
-                account.second_authentication = before;
-            } else if is_empty {
-                account.second_authentication.clear();
-            }
-        }
-        Ok(())
-    }
-
-    /// REPLACE 'current password'.
-    async fn check_current_password(&self, account: &AccountDef, authentication: &Authentication) -> SqlResult<()> {
-        let Some(current) = authentication.replace.clone() else { return Ok(()) };
-        let verifier = String::from_utf8_lossy(&account.authentication).into_owned();
-        let native = account.plugin == "mysql_native_password";
-        let right = self.blocking(move |_| {
-            Ok(match native {
-                true => squall_passwords::native_auth_string(current.as_bytes()).eq_ignore_ascii_case(&verifier),
-                false => squall_passwords::sha2_check(&verifier, current.as_bytes()),
-            })
-        });
-        if right.await? {
-            return Ok(());
-        }
-        Err(SqlError::new(ErrorCode::IncorrectCurrentPassword, &[]))
-    }
-
-    /// Gives an account a password. The hash is made on the query pool.
-    async fn set_verifier(&self, account: &mut AccountDef, password: &str, operation: &'static str) -> SqlResult<()> {
-        let (key, native) = (account.key(), account.plugin == "mysql_native_password");
-        let (kill, password) = (self.process.kill.clone(), password.to_owned());
-        let verifier = self.blocking(move |_| {
-            kill.check()?;
-            match native {
-                true => Ok(squall_passwords::native_auth_string(password.as_bytes()).into_bytes()),
-                false => hash_password(&password).ok_or_else(|| failed(operation, &[key])),
-            }
-        });
-        account.authentication = verifier.await?;
-        Ok(())
-    }
-
-    fn random_password(&self) -> String {
-        const ALPHABET: &[u8] = b"ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789!#%&()*+,-./:;<=>?@[]^_{|}~";
-        let length = Values(&self.shared.globals.load_values()).number(ids::GENERATED_RANDOM_PASSWORD_LENGTH);
-        (0..length)
-            .map(|_| {
-                // 16 bits over 85 letters: the bias is below a thousandth.
-                let number = usize::from(u16::from_le_bytes(squall_server_state::random::bytes()));
-                char::from(ALPHABET[number % ALPHABET.len()])
-            })
-            .collect()
     }
 
     async fn drop_users(
@@ -254,6 +157,7 @@ impl Session {
         }
         self.check_not_definers(operation, keys.iter().filter(|key| !missing.contains(key)), context)?;
         for key in &keys {
+            self.shared.accounts.forget_uses(key);
             accounts.accounts.remove(key);
         }
         for account in accounts.accounts.values_mut() {
@@ -290,6 +194,7 @@ impl Session {
             }
             self.check_not_definers("RENAME USER", [from, to], context)?;
             if let Some(account) = accounts.accounts.remove(from) {
+                self.shared.accounts.forget_uses(from);
                 let account = AccountDef { user: to.user.clone(), host: to.host.clone(), ..(*account).clone() };
                 accounts.accounts.insert(to.clone(), Arc::new(account));
             }
@@ -297,32 +202,6 @@ impl Session {
         }
         self.commit_accounts(change).await?;
         Ok(Outcome::done())
-    }
-
-    /// SET PASSWORD.
-    pub(crate) async fn set_password(&mut self, statement: &SetPassword) -> SqlResult<Outcome> {
-        let key = match &statement.user {
-            None => self.identity.account.clone(),
-            Some(name) => self.security().account_key(name)?,
-        };
-        let mut change = self.begin_accounts().await;
-        let account = change.accounts.get(&key).ok_or_else(|| SqlError::new(ErrorCode::PasswordNoMatch, &[]))?;
-        let mut account = (**account).clone();
-        let user = UserSpecification {
-            name: AccountName::CurrentUser,
-            authentication: vec![Authentication {
-                plugin: None,
-                credential: Some(statement.password.clone()),
-                replace: statement.replace.clone(),
-                retain_current: statement.retain_current,
-            }],
-            discard_old_password: false,
-        };
-        let mut passwords = Vec::new();
-        self.apply_authentication(&mut account, &user, "SET PASSWORD", &mut passwords).await?;
-        change.accounts.accounts.insert(key, Arc::new(account));
-        self.commit_accounts(change).await?;
-        Ok(generated_passwords(passwords))
     }
 }
 
@@ -348,39 +227,88 @@ fn new_account(key: AccountKey) -> AccountDef {
     }
 }
 
-fn apply_options(account: &mut AccountDef, statement: &CreateUser) -> SqlResult<()> {
-    for requirement in &statement.tls {
-        account.require_tls = match requirement {
-            TlsRequirement::None => false,
-            TlsRequirement::Ssl => true,
-            _ => return Err(SqlError::unsupported("REQUIRE X509, CIPHER, ISSUER and SUBJECT")),
+/// What REQUIRE says: NONE, SSL and X509 stand alone, the others may stand together.
+fn tls_requirement(given: &[ast::TlsRequirement]) -> SqlResult<TlsRequirement> {
+    let (mut subject, mut issuer, mut cipher) = (None, None, None);
+    for requirement in given {
+        let (name, kept, text) = match requirement {
+            ast::TlsRequirement::None => return Ok(TlsRequirement::None),
+            ast::TlsRequirement::Ssl => return Ok(TlsRequirement::Encrypted),
+            ast::TlsRequirement::X509 => return Ok(TlsRequirement::Certificate),
+            ast::TlsRequirement::Subject(text) => ("SUBJECT", &mut subject, text),
+            ast::TlsRequirement::Issuer(text) => ("ISSUER", &mut issuer, text),
+            ast::TlsRequirement::Cipher(text) => ("CIPHER", &mut cipher, text),
         };
-    }
-    for limit in &statement.limits {
-        match limit {
-            ResourceLimit::QueriesPerHour(0)
-            | ResourceLimit::UpdatesPerHour(0)
-            | ResourceLimit::ConnectionsPerHour(0)
-            | ResourceLimit::UserConnections(0) => {}
-            _ => return Err(SqlError::unsupported("resource limits of accounts")),
+        if kept.replace(text.to_string()).is_some() {
+            return Err(SqlError::new(ErrorCode::DuplicateArgument, &[&name]));
         }
+    }
+    Ok(TlsRequirement::Specified { subject, issuer, cipher })
+}
+
+/// Whether an option has the failed logins counted from zero.
+fn begins_to_count_logins(option: &AccountOption) -> bool {
+    matches!(
+        option,
+        AccountOption::FailedLoginAttempts(_) | AccountOption::PasswordLockTime(_) | AccountOption::Lock(false)
+    )
+}
+
+/// # Errors
+/// 1525 for a number that the option does not take.
+fn in_range(option: &str, value: u64, min: u64, max: u64) -> SqlResult<u64> {
+    match (min..=max).contains(&value) {
+        true => Ok(value),
+        false => Err(SqlError::new(ErrorCode::WrongValue, &[&option, &value])),
+    }
+}
+
+fn apply_options(account: &mut AccountDef, statement: &CreateUser) -> SqlResult<()> {
+    if !statement.tls.is_empty() {
+        account.tls = tls_requirement(&statement.tls)?;
+    }
+    let limits = &mut account.limits;
+    for limit in &statement.limits {
+        let (kept, given) = match limit {
+            ResourceLimit::QueriesPerHour(given) => (&mut limits.queries_per_hour, *given),
+            ResourceLimit::UpdatesPerHour(given) => (&mut limits.updates_per_hour, *given),
+            ResourceLimit::ConnectionsPerHour(given) => (&mut limits.connections_per_hour, *given),
+            ResourceLimit::UserConnections(given) => (&mut limits.user_connections, *given),
+            ResourceLimit::StatementTime(_) => {
+                return Err(SqlError::unsupported("MAX_STATEMENT_TIME of accounts (see max_execution_time)"));
+            }
+        };
+        // The columns of mysql.user are INT UNSIGNED.
+        *kept = given.min(u64::from(u32::MAX));
     }
     for option in &statement.account {
         match option {
             AccountOption::PasswordExpire(PasswordExpiry::Now) => account.password_expired = true,
             AccountOption::PasswordExpire(PasswordExpiry::Default) => account.password_lifetime_days = None,
             AccountOption::PasswordExpire(PasswordExpiry::Never) => account.password_lifetime_days = Some(0),
-            AccountOption::PasswordExpire(PasswordExpiry::Days(_)) => {
-                return Err(SqlError::unsupported("PASSWORD EXPIRE INTERVAL"));
+            AccountOption::PasswordExpire(PasswordExpiry::Days(days)) => {
+                account.password_lifetime_days = Some(in_range("DAY", *days, 1, u16::MAX.into())?);
             }
             AccountOption::Lock(locked) => account.locked = *locked,
-            AccountOption::PasswordHistory(None)
-            | AccountOption::PasswordReuseInterval(None)
-            | AccountOption::PasswordRequireCurrent(None) => {}
-            AccountOption::PasswordHistory(Some(0)) | AccountOption::PasswordReuseInterval(Some(0)) => {}
-            AccountOption::PasswordRequireCurrent(Some(false)) => account.password_require_current = Some(false),
-            AccountOption::FailedLoginAttempts(0) | AccountOption::PasswordLockTime(Some(0)) => {}
-            _ => return Err(SqlError::unsupported("password history and failed login tracking")),
+            AccountOption::PasswordHistory(_)
+            | AccountOption::PasswordReuseInterval(_)
+            | AccountOption::PasswordRequireCurrent(_) => {}
+            AccountOption::FailedLoginAttempts(count) => {
+                account.failed_login_attempts =
+                    in_range("FAILED_LOGIN_ATTEMPTS", *count, 0, i16::MAX.unsigned_abs().into())?;
+            }
+            AccountOption::PasswordLockTime(days) => {
+                account.password_lock_time = match days {
+                    None => PasswordLockTime::Unbounded,
+                    Some(0) => PasswordLockTime::Off,
+                    Some(days) => PasswordLockTime::Days(in_range(
+                        "PASSWORD_LOCK_TIME",
+                        *days,
+                        0,
+                        i16::MAX.unsigned_abs().into(),
+                    )?),
+                };
+            }
         }
     }
     if let Some(comment) = &statement.comment {
@@ -391,20 +319,4 @@ fn apply_options(account: &mut AccountDef, statement: &CreateUser) -> SqlResult<
         account.attribute = Some(attribute.to_string());
     }
     Ok(())
-}
-
-/// RANDOM PASSWORD tells what it has made.
-fn generated_passwords(passwords: Vec<(AccountKey, String)>) -> Outcome {
-    if passwords.is_empty() {
-        return Outcome::done();
-    }
-    let mut result = ResultSet::of_texts(&["user", "host", "generated password"]);
-    result.columns.push(crate::result::number_column("auth_factor"));
-    for (key, password) in passwords {
-        let texts = [key.user, key.host, password];
-        let mut row: Vec<Value> = texts.into_iter().map(Value::String).collect();
-        row.push(Value::Int(1));
-        result.rows.push(row);
-    }
-    Outcome::Rows(result)
 }

@@ -53,7 +53,7 @@ pub fn log_in_confirmed(
     let applicant = Applicant {
         user: &info.user,
         host,
-        is_encrypted: info.tls.is_some(),
+        tls: info.tls.as_deref(),
         is_secure,
         can_change_password: false,
         changes_user: false,
@@ -90,7 +90,7 @@ async fn authenticate(
     let applicant = Applicant {
         user: &info.user,
         host: &peer.host(),
-        is_encrypted: info.tls.is_some(),
+        tls: info.tls.as_deref(),
         is_secure,
         can_change_password,
         changes_user: info.changes_user,
@@ -100,10 +100,7 @@ async fn authenticate(
     let using_password = !password.is_empty();
     let account = backend.account(&info.user, info.address);
     let is_right = login.check_password(account.as_ref(), password, info.address).await?;
-    let Some(account) = account.filter(|_| is_right) else {
-        return Err(applicant.denied(using_password));
-    };
-    applicant.check_demands(&account, using_password)?;
+    let account = applicant.admit(backend, account, is_right, using_password)?;
     // As it is now: others may have gone while this one logged in.
     let beyond_limit = !info.changes_user && place.is_beyond(settings.max_connections);
     backend.connect(connection_id, &account, ConnectionInfo { beyond_limit, ..info.clone() }, on_kill)

@@ -93,10 +93,16 @@ fn needs_of_place(security: &SecurityContext<'_>, on: &GrantTarget) -> SqlResult
     Ok(vec![Need::new(object, Privileges::GRANT_OPTION, "GRANT")])
 }
 
+/// Whether an account is the session's own, to be changed without a privilege. Not so if the session is limited to databases: with a new
+/// password it could log in without the limit.
+fn is_own(security: &SecurityContext<'_>, key: &AccountKey) -> bool {
+    *key == *security.account && !security.access.is_limited()
+}
+
 /// Nothing is needed for a password of one's own.
 fn needs_of_alter_user(security: &SecurityContext<'_>, alter: &CreateUser) -> SqlResult<Vec<Need>> {
     let only_own_password = alter.users.iter().all(|user| {
-        security.account_key(&user.name).is_ok_and(|key| key == *security.account)
+        security.account_key(&user.name).is_ok_and(|key| is_own(security, &key))
             && user.authentication.iter().all(|authentication| authentication.plugin.is_none())
             && (!user.authentication.is_empty() || user.discard_old_password)
     }) && alter.account.is_empty()
@@ -115,9 +121,10 @@ fn needs_of_alter_user(security: &SecurityContext<'_>, alter: &CreateUser) -> Sq
 
 pub(crate) fn needs_of_password(security: &SecurityContext<'_>, statement: &SetPassword) -> SqlResult<Vec<Need>> {
     match &statement.user {
-        Some(name) if security.account_key(name)? != *security.account => {
+        Some(name) if !is_own(security, &security.account_key(name)?) => {
             and_changed(security, create_user(), std::slice::from_ref(name))
         }
+        None if !is_own(security, security.account) => Ok(vec![create_user()]),
         _ => Ok(Vec::new()),
     }
 }
@@ -127,7 +134,7 @@ pub(crate) fn needs_of_default_role(
     statement: &SetDefaultRole,
 ) -> SqlResult<Vec<Need>> {
     let keys = statement.users.iter().map(|name| security.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
-    if keys.iter().all(|key| *key == *security.account) {
+    if keys.iter().all(|key| is_own(security, key)) {
         return Ok(Vec::new());
     }
     and_changed(security, Need::server(Privileges::CREATE_USER, &["ROLE_ADMIN"], "CREATE USER"), &statement.users)
@@ -138,7 +145,8 @@ pub(crate) fn needs_of_default_role(
 fn needs_of_roles(security: &SecurityContext<'_>, roles: &[AccountName]) -> SqlResult<Vec<Need>> {
     let keys = roles.iter().map(|name| security.account_key(name)).collect::<SqlResult<Vec<_>>>()?;
     let accounts = security.shared.accounts.load_now();
-    let own = accounts.get(security.account);
+    // What a limited session gave to others would be free of the limit.
+    let own = accounts.get(security.account).filter(|_| !security.access.is_limited());
     let is_admin = |role: &AccountKey| own.is_some_and(|own| own.roles.get(role) == Some(&true));
     let mut needs = Vec::new();
     if !keys.iter().all(is_admin) {

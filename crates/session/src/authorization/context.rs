@@ -58,6 +58,11 @@ impl<'s> SecurityContext<'s> {
         self.with_subject(|subject| subject.check(needs))
     }
 
+    /// The user as the client named it.
+    pub fn client_user(&self) -> &'s str {
+        self.user.rsplit_once('@').map_or(self.user, |(user, _)| user)
+    }
+
     /// The host that the client comes from.
     pub fn client_host(&self) -> &'s str {
         self.user.rsplit_once('@').map_or("", |(_, host)| host)
@@ -143,7 +148,7 @@ impl<'s> SecurityContext<'s> {
             state: &self.shared.state,
             server: &**self.shared,
             catalog: self.shared.catalog.load(),
-            access: (**self.access).clone(),
+            access: self.access.clone(),
             context,
         }
     }

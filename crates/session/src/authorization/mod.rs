@@ -51,7 +51,8 @@ impl Session {
             access: &self.identity.access,
             default_database: self.default_database(),
             temporary_tables: &self.temporary_tables,
-            locked: self.held_locks.tables.as_ref().map(|held| &held.names),
+            // LOCK TABLES locks what triggers use, too.
+            locked: (self.held_locks.tables.as_ref().map(|held| &held.names)).filter(|_| !self.is_in_trigger()),
         }
     }
 }

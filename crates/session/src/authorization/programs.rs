@@ -6,10 +6,8 @@ use super::undeclared;
 use squall_catalog::{Need, Object, Privileges, RoutineKind};
 use squall_definitions::execute::QualifiedName;
 use squall_parser::ast::{CreateRoutine, CreateTrigger, DropObject, ObjectName, Statement};
+use squall_system_tables::SYSTEM_DATABASE;
 use squall_types::{ErrorCode, SqlError, SqlResult};
-
-/// The database whose tables have no triggers.
-pub(crate) const SYSTEM_DATABASE: &str = "mysql";
 
 /// What CREATE TRIGGER needs: TRIGGER on the table, and what another definer needs.
 pub(crate) fn needs_of_create_trigger(security: &SecurityContext<'_>, create: &CreateTrigger) -> SqlResult<Vec<Need>> {

@@ -13,7 +13,7 @@ use squall_parser::ast::{
 };
 use squall_planner::bind::RowTable;
 use squall_planner::{Binder, TableRequest, TableResolver};
-use squall_registry::{Coercibility, ExprType, ScalarFunction, Volatility};
+use squall_registry::{ExprType, ScalarFunction, Volatility};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -94,6 +94,7 @@ pub(crate) struct Compiler<'b, 'a> {
     loop_depth: usize,
     may_wait: bool,
     runs_statements: bool,
+    assigns_variables: bool,
     volatility: Volatility,
 }
 
@@ -144,6 +145,7 @@ impl<'b, 'a> Compiler<'b, 'a> {
             loop_depth: 0,
             may_wait: false,
             runs_statements: false,
+            assigns_variables: false,
             volatility: Volatility::Immutable,
         }
     }
@@ -180,6 +182,7 @@ impl<'b, 'a> Compiler<'b, 'a> {
             user_variables: self.user_variables.named,
             may_wait: self.may_wait,
             runs_statements: self.runs_statements,
+            assigns_variables: self.assigns_variables,
             is_immutable: self.volatility == Volatility::Immutable,
             is_stable: self.volatility != Volatility::Volatile,
         })
@@ -187,11 +190,7 @@ impl<'b, 'a> Compiler<'b, 'a> {
 
     fn declare(&mut self, name: &str, sql_type: SqlType) -> Slot {
         let slot = self.variables.len();
-        let coercibility = match sql_type.collation() {
-            Some(_) => Coercibility::Implicit,
-            None => Coercibility::Numeric,
-        };
-        let ty = ExprType { sql_type: sql_type.clone(), nullable: true, coercibility };
+        let ty = ExprType::of_column(sql_type.clone(), true);
         self.tables.names.borrow_mut().push(Named { name: name.into(), slot, ty });
         self.variables.push(Variable { name: name.into(), sql_type });
         slot
@@ -514,6 +513,7 @@ impl<'b, 'a> Compiler<'b, 'a> {
             BoundExpr::Call(call) => {
                 self.may_wait |= call.kernel.waits();
                 self.runs_statements |= call.kernel.runs_statements();
+                self.assigns_variables |= call.kernel.assigns_variables();
             }
             BoundExpr::Column(column) if column.ordinal < self.row_slots.count => {
                 self.row_slots.reads.insert(column.ordinal);

@@ -15,7 +15,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Goes on for so many operations at most. `variables` are those of the program, in the order of their places; `result` is what a function
+    /// Goes on for this many operations at most. `variables` are those of the program, in the order of their places; `result` is what a function
     /// returns a value for.
     ///
     /// # Errors
@@ -111,7 +111,7 @@ pub(crate) fn stored(
     }
 }
 
-/// Whether a number is one of so many bits, its sign among them.
+/// Whether a number is one of this many bits, its sign among them.
 fn fits(number: i64, bits: u32) -> bool {
     number >> (bits - 1) == 0 || number >> (bits - 1) == -1
 }

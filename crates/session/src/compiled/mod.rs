@@ -73,6 +73,8 @@ pub(crate) struct CompiledProgram {
     pub may_wait: bool,
     /// Whether it calls functions that run statements.
     pub runs_statements: bool,
+    /// Whether it gives `@variables` values.
+    pub assigns_variables: bool,
     /// Whether equal variables give equal values, at any time.
     pub is_immutable: bool,
     /// Whether that is so within one statement.

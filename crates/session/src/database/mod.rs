@@ -21,13 +21,19 @@ use crate::plans::routine_cache::RoutineCache;
 use crate::plans::shared_cache::SharedPlanCache;
 use crate::plans::slot::SchemaVersions;
 use crate::plans::trigger_cache::TriggerCache;
+use crate::state::first_settings::FirstSettingsCache;
+use crate::state::write_locked_tables::WriteLockedTables;
 use squall_accounting::work_meter::carried;
-use squall_catalog::{AccessMap, AccountKey, Privileges};
+use squall_catalog::{AccessMap, AccountDef, AccountKey, Privileges};
 use squall_jobs::JobSystem;
 use squall_registry::Registry;
 use squall_row_store::{Branches, DirectoryLock, EngineWork};
+use squall_server_state::globals::GlobalChange;
+use squall_server_state::variable_origin::VariableOrigin;
+use squall_server_state::variables::{Values, ids};
 use squall_server_state::{ServerState, now_micros};
-use squall_statement_context::{BindSettings, StatementContext};
+use squall_statement_context::{BindSettings, StatementContext, WaitingPlace};
+use squall_system_tables::ProcessorSampler;
 use squall_system_variables::{ValueTable, VariableValues};
 use squall_types::temporal::TimeZone;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
@@ -64,6 +70,8 @@ pub(crate) struct Shared {
     pub state: ServerState,
     pub procedures: Procedures,
     pub modules: Vec<Arc<dyn Module>>,
+    /// Samples of the time of processors, for ndbinfo.
+    pub processor_sampler: Arc<ProcessorSampler>,
     pub listeners: Listeners,
     pub events: Arc<EventScheduler>,
     /// Held by the session that makes a backup by stages.
@@ -72,10 +80,14 @@ pub(crate) struct Shared {
     pub shutdown: Option<Arc<Notify>>,
     /// The plans and statements that sessions share.
     pub plans: SharedPlanCache,
+    /// What sessions begin with.
+    pub first_settings: FirstSettingsCache,
     /// Bodies of stored routines.
     pub routines: RoutineCache,
     /// Parsed bodies of triggers.
     pub triggers: TriggerCache,
+    /// The tables of LOCK TABLES … WRITE.
+    pub write_locked: Arc<WriteLockedTables>,
     // Dropped last: another process may open the directory from then on.
     pub _lock: DirectoryLock,
 }
@@ -89,22 +101,56 @@ impl Deref for Shared {
 }
 
 impl Shared {
-    /// Runs something that may wait for a lock or a disk where blocking is allowed.
+    /// Runs something that may wait for a lock, another statement or a client, on a thread of its own.
+    ///
+    /// # Errors
+    /// 1135 if no thread is left; then `work` is dropped. Those of `work`.
+    pub async fn waiting<T: Send + 'static>(
+        self: &Arc<Shared>,
+        work: impl FnOnce(&Shared) -> SqlResult<T> + Send + 'static,
+    ) -> SqlResult<T> {
+        let place = self.runtime.waiting_threads().take()?;
+        self.waiting_in(place, work).await
+    }
+
+    /// The same in a place that has been taken before what the work has with it was given away.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub async fn waiting_in<T: Send + 'static>(
+        self: &Arc<Shared>,
+        place: WaitingPlace,
+        work: impl FnOnce(&Shared) -> SqlResult<T> + Send + 'static,
+    ) -> SqlResult<T> {
+        let shared = self.clone();
+        let task = self.runtime.spawn_waiting(place, move || work(&shared));
+        task.await.unwrap_or_else(|error| Err(task_failed(&error)))
+    }
+
+    /// Runs something that computes, or waits for a disk and no other statement, where blocking is allowed.
     pub async fn blocking<T: Send + 'static>(
         self: &Arc<Shared>,
         work: impl FnOnce(&Shared) -> SqlResult<T> + Send + 'static,
     ) -> SqlResult<T> {
         let shared = self.clone();
-        match self.runtime.pool().spawn_blocking(carried(move || work(&shared))).await {
-            Ok(result) => result,
-            Err(error) => Err(SqlError::internal(format_args!("a background task failed: {error}"))),
-        }
+        let task = self.runtime.pool().spawn_blocking(carried(move || work(&shared)));
+        task.await.unwrap_or_else(|error| Err(task_failed(&error)))
+    }
+
+    /// Whether an account's password has expired now.
+    pub fn has_expired_password(&self, account: &AccountDef) -> bool {
+        let by_default = Values(&self.globals.load_values()).number(ids::DEFAULT_PASSWORD_LIFETIME);
+        account.has_expired_password(by_default, now_micros())
     }
 
     /// The versions that plans are made at now.
     pub fn schema_versions(&self) -> SchemaVersions {
         SchemaVersions { catalog: self.catalog.version(), functions: self.registry.functions_version() }
     }
+}
+
+fn task_failed(error: &tokio::task::JoinError) -> SqlError {
+    SqlError::internal(format_args!("a background task failed: {error}"))
 }
 
 impl Drop for Shared {
@@ -129,17 +175,28 @@ impl Database {
         self.0.globals.load_values()
     }
 
-    /// Sets a global variable and keeps it, as SET PERSIST does.
+    /// Sets a global variable and keeps it, as SET PERSIST by `user` (`user@host`) does.
     ///
     /// # Errors
     /// When the value cannot be kept; then it does not hold either.
-    pub fn persist_global(&self, name: &str, value: Value) -> SqlResult<()> {
+    pub fn persist_global(&self, name: &str, value: Value, user: &str) -> SqlResult<()> {
         let id = self.0.registry.variables.find(name);
         let id = id.ok_or_else(|| SqlError::new(ErrorCode::UnknownSystemVariable, &[&name]))?;
-        self.0.globals.persist(&self.0.store, &[(name, value.clone())])?;
-        self.0.globals.set(&[(id, value)]);
-        self.0.apply_account_variables();
-        self.0.modules.iter().for_each(|module| module.variables_changed());
+        let origin = VariableOrigin::dynamic(user);
+        let change = GlobalChange {
+            running: vec![(name.to_owned(), self.0.globals.load_values().get(id).clone(), value.clone())],
+            persisted: vec![(name.to_owned(), Some(value.clone()))],
+            ..GlobalChange::default()
+        };
+        self.0.globals.commit(&*self.0.store, &change, &origin)?;
+        self.0.globals.set_by(&[(id, value)], &origin);
+        self.0.globals.follow(|| {
+            self.0.apply_account_variables();
+            for module in &self.0.modules {
+                // A module tells the error log what it cannot follow.
+                let _told = module.variables_changed();
+            }
+        });
         Ok(())
     }
 
@@ -149,7 +206,7 @@ impl Database {
     }
 
     /// The grants of a statement's account.
-    pub fn access_of(&self, context: &StatementContext) -> AccessMap {
+    pub fn access_of(&self, context: &StatementContext) -> Arc<AccessMap> {
         self.0.access_of(context)
     }
 

@@ -8,6 +8,7 @@ use squall_parser::ast::{Show, Statement};
 use squall_registry::Registry;
 use squall_row_store::TableEngine;
 use squall_statement_context::{NestedResult, StatementContext};
+use squall_system_variables::ValueTable;
 use squall_types::{SqlResult, Value};
 use std::fmt::Debug;
 use std::io::Read;
@@ -45,6 +46,10 @@ pub trait ModuleObjects: Debug + Send + Sync {
 pub trait Module: Debug + Send + Sync {
     /// Its name, for messages.
     fn name(&self) -> &str;
+    /// What it brings, in a sentence, for `data_dictionary.modules`.
+    fn description(&self) -> &str {
+        ""
+    }
     /// Databases of its objects, lower case. They are made when they are not there, and cannot be dropped.
     fn databases(&self) -> &[&str] {
         &[]
@@ -91,7 +96,20 @@ pub trait Module: Debug + Send + Sync {
         Vec::new()
     }
     /// Global variables have been set, maybe some of the module's.
-    fn variables_changed(&self) {}
+    ///
+    /// # Errors
+    /// When the module cannot follow: a port is taken. A SET of the module's own variables fails then, and the module is told again when
+    /// they have their old values; what others set stays.
+    fn variables_changed(&self) -> SqlResult<()> {
+        Ok(())
+    }
+    /// Whether the module could follow these global values, as far as can be said without doing so: EXPLAIN SET asks.
+    ///
+    /// # Errors
+    /// Those of [`Module::variables_changed`].
+    fn check_variables(&self, _values: &ValueTable) -> SqlResult<()> {
+        Ok(())
+    }
     /// A front end serves the database from now on. The module may open listeners for protocols of its own, now and later, and closes those
     /// that it has opened when it is told so ([`Module::variables_changed`]); the front end closes them when it shuts down.
     /// What cannot be opened is a line in the error log: the server runs without it. Not called for a database without a front end, or for

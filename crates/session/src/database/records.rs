@@ -1,7 +1,7 @@
 //! Durable records of modules, beside tables.
 
 use super::WeakDatabase;
-use squall_row_store::SystemChange;
+use squall_row_store::{SystemChange, SystemRecords};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
 /// Records of one kind, by their keys. They survive restarts, and are in no table.

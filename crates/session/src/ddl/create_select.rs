@@ -110,7 +110,7 @@ impl Session {
                 let parents = written_parents(statement, &name.0);
                 let publish =
                     move |shared: &Shared| publish_table(shared, &env, &name, &reserved, &table, &parents, or_replace);
-                self.blocking(publish).await.map(|()| filled)
+                self.waiting(publish).await.map(|()| filled)
             }
             Err(error) => Err(error),
         };
@@ -140,6 +140,7 @@ impl Session {
         let result = self.change_on_pool(env, fill).await?;
         self.end_statement(run.request.statement).await?;
         self.commit().await?;
+        self.use_insert_id(result.generated_id);
         let (affected_rows, last_insert_id) = (result.affected_rows, run.packet_id(&result));
         Ok(OkInfo { affected_rows, last_insert_id, info: result.info, tells_warnings: true })
     }
@@ -181,7 +182,7 @@ fn check_rows(
     if !rules.checks_parents(env.foreign_key_checks) {
         return Ok(());
     }
-    let store = (*shared.store).clone();
+    let store = shared.store.clone();
     let view = store.read_view();
     let target = Target {
         database: database.into(),

@@ -29,7 +29,7 @@ impl Session {
             session: self.process.id,
             wait: LockWait::Timeout(Duration::from_secs(self.settings.table_lock_wait_seconds)),
             foreign_key_checks: self.settings.foreign_key_checks,
-            server_collation: squall_server_state::charset::collation(values.text(ids::COLLATION_SERVER))
+            server_collation: CollationId::named(values.text(ids::COLLATION_SERVER))
                 .unwrap_or(CollationId::UTF8MB4_0900_AI_CI),
             require_primary_key: values.on(ids::SQL_REQUIRE_PRIMARY_KEY),
             default_engine: values.text(ids::DEFAULT_STORAGE_ENGINE).to_string(),
@@ -44,9 +44,13 @@ impl Session {
 
     /// CREATE, ALTER, DROP, RENAME and TRUNCATE of databases, tables, keys, views and triggers.
     pub(crate) async fn run_definition(&mut self, run: &StatementRun<'_>) -> Result<Outcome, Failure> {
-        self.check_writable()?;
+        self.check_transaction_writable()?;
+        let is_about_temporary = is_about_temporary(&self.security(), run.request.statement);
+        if !is_about_temporary {
+            self.check_server_writable()?;
+        }
         self.check_definition_locks(run.request.statement)?;
-        let _pass = match is_about_temporary(&self.security(), run.request.statement) {
+        let _pass = match is_about_temporary {
             true => None,
             false => Some(self.definition_pass().await?),
         };
@@ -54,12 +58,12 @@ impl Session {
         match run.request.statement {
             Statement::CreateDatabase(statement) => {
                 let statement = statement.clone();
-                let rows = self.blocking(move |shared| database::create_database(shared, &env, &statement)).await?;
+                let rows = self.waiting(move |shared| database::create_database(shared, &env, &statement)).await?;
                 Ok(Outcome::affected(rows))
             }
             Statement::AlterDatabase(statement) => {
                 let statement = statement.clone();
-                let rows = self.blocking(move |shared| database::alter_database(shared, &env, &statement)).await?;
+                let rows = self.waiting(move |shared| database::alter_database(shared, &env, &statement)).await?;
                 Ok(Outcome::affected(rows))
             }
             Statement::DropDatabase(statement) => self.drop_database(statement, env).await,
@@ -76,7 +80,7 @@ impl Session {
             Statement::TruncateTable(name) => self.truncate_table(name, env).await,
             Statement::RenameTable(statement) => {
                 let statement = statement.clone();
-                self.blocking(move |shared| drop::rename_tables(shared, &env, &statement)).await?;
+                self.waiting(move |shared| drop::rename_tables(shared, &env, &statement)).await?;
                 Ok(Outcome::done())
             }
             Statement::CreateIndex(statement) => {
@@ -91,14 +95,12 @@ impl Session {
                 let definition = self.resolve_view(statement, run).await?;
                 note_missing_definer(&self.security(), statement.definer.as_ref(), &run.context)?;
                 let (statement, account) = (statement.clone(), self.identity.account.clone());
-                // Its definer is not dropped before it is known to define something.
-                let _accounts = self.shared.accounts.begin_change().await;
-                self.blocking(move |shared| view::create_view(shared, &env, &statement, definition, &account)).await?;
+                self.waiting(move |shared| view::create_view(shared, &env, &statement, definition, &account)).await?;
                 Ok(Outcome::done())
             }
             Statement::DropView(statement) => {
                 let statement = statement.clone();
-                self.blocking(move |shared| drop::drop_views(shared, &env, &statement)).await?;
+                self.waiting(move |shared| drop::drop_views(shared, &env, &statement)).await?;
                 Ok(Outcome::done())
             }
             Statement::CreateTrigger(create) => Ok(Box::pin(self.create_trigger(create, run, env)).await?),
@@ -110,9 +112,10 @@ impl Session {
     /// DROP DATABASE, with its events.
     async fn drop_database(&mut self, statement: &ast::DropDatabase, env: DdlEnv) -> Result<Outcome, Failure> {
         let (statement, name) = (statement.clone(), statement.name.to_string());
-        let rows = self.blocking(move |shared| database::drop_database(shared, &env, &statement)).await?;
-        let (shared, dropped) = (self.shared.clone(), name.clone());
-        self.blocking(move |_| shared.events.drop_database(&dropped)).await?;
+        let rows = self.waiting(move |shared| database::drop_database(shared, &env, &statement)).await?;
+        let (events, dropped) = (self.shared.events.clone(), name.clone());
+        let changing = events.begin_change().await;
+        self.blocking(move |_| events.drop_database(&changing, &dropped)).await?;
         if self.default_database().map(|name| &**name) == Some(&*name) {
             self.set_default_database(None);
             self.process.set_database("");
@@ -132,7 +135,7 @@ impl Session {
         }
         check_truncate_virtual(&self.security(), name)?;
         let name = name.clone();
-        self.blocking(move |shared| drop::truncate_table(shared, &env, &name)).await?;
+        self.waiting(move |shared| drop::truncate_table(shared, &env, &name)).await?;
         Ok(Outcome::done())
     }
 
@@ -163,7 +166,7 @@ impl Session {
         if !names.is_empty() {
             let if_exists = statement.if_exists;
             let dropped = names.clone();
-            self.blocking(move |shared| drop::drop_tables(shared, &env, &names, if_exists)).await?;
+            self.waiting(move |shared| drop::drop_tables(shared, &env, &names, if_exists)).await?;
             self.forget_locked(&dropped);
         }
         Ok(Outcome::done())
@@ -171,7 +174,7 @@ impl Session {
 
     /// Tables that are dropped are not locked any more. When all are that were locked, LOCK TABLES has ended; views alone do not keep it.
     fn forget_locked(&mut self, dropped: &[(String, String)]) {
-        let Some(held) = &mut self.held_locks.tables else { return };
+        let Some(held) = &mut self.state.held_locks.tables else { return };
         dropped.iter().for_each(|(database, table)| held.names.forget(database, table));
         let catalog = self.shared.catalog.load();
         let is_left = |(database, table): &(String, String)| {
@@ -184,7 +187,7 @@ impl Session {
     }
 
     pub(crate) fn drop_temporary_tables(&mut self) {
-        for (_, table) in self.temporary_tables.drain() {
+        for (_, table) in self.state.temporary_tables.drain() {
             // What stays behind is removed at the next start.
             if self.shared.store.drop_data(&table).is_err() {
                 return;
@@ -192,7 +195,7 @@ impl Session {
         }
     }
 
-    /// Under LOCK TABLES only tables that are locked for writing are defined anew (1099, 1100), and no database (1192).
+    /// Under LOCK TABLES only tables that are locked for writing are defined again (1099, 1100), and no database (1192).
     fn check_definition_locks(&self, statement: &Statement) -> SqlResult<()> {
         let Some(held) = &self.held_locks.tables else { return Ok(()) };
         let written = |name: &ast::ObjectName| {
@@ -200,7 +203,7 @@ impl Session {
                 return Ok(());
             }
             let (database, table) = self.security().qualify(name)?;
-            held.names.check(&database, &table, true)
+            held.names.check_defined(&database, &table)
         };
         match statement {
             Statement::CreateTable(create) if !create.temporary => written(&create.name),
@@ -224,11 +227,11 @@ impl Session {
             Statement::DropIndex(drop) => written(&drop.table),
             Statement::CreateTrigger(create) => {
                 let (database, table) = table_of_trigger(&self.security(), create)?;
-                held.names.check(&database, &table, true)
+                held.names.check_defined(&database, &table)
             }
             Statement::DropTrigger(drop) => {
                 let mut tables = tables_of_triggers(&self.security(), drop)?.into_iter();
-                tables.try_for_each(|(database, table)| held.names.check(&database, &table, true))
+                tables.try_for_each(|(database, table)| held.names.check_defined(&database, &table))
             }
             Statement::CreateDatabase(_) | Statement::AlterDatabase(_) | Statement::DropDatabase(_) => {
                 Err(SqlError::new(ErrorCode::LockOrActiveTransaction, &[]))
@@ -269,7 +272,7 @@ impl Session {
             self.create_temporary(statement, &env, &name, &selected, source)?
         } else {
             let (owned, name) = (statement.clone(), name.clone());
-            self.blocking(move |shared| create::create_table(shared, &env, &owned, &name, &selected, source)).await?
+            self.waiting(move |shared| create::create_table(shared, &env, &owned, &name, &selected, source)).await?
         };
         if let Some(query) = &statement.query
             && created
@@ -341,7 +344,7 @@ impl Session {
             return self.maintain_tables(&maintenance, context).await;
         }
         let (statement, alter_env) = (statement.clone(), AlterEnv { strict: self.settings.bind.sql_mode.is_strict() });
-        let rows = self.blocking(move |shared| alter::alter_table(shared, &env, &alter_env, &statement, &name)).await?;
+        let rows = self.waiting(move |shared| alter::alter_table(shared, &env, &alter_env, &statement, &name)).await?;
         Ok(Outcome::Ok(copied(rows)))
     }
 
@@ -362,7 +365,7 @@ impl Session {
         }
         let (old, database) = (table.clone(), name.0.clone());
         let (changed, rename, rows) = self
-            .blocking(move |shared| alter::alter_temporary(shared, &env, &alter_env, &statement, &old, &database))
+            .waiting(move |shared| alter::alter_temporary(shared, &env, &alter_env, &statement, &old, &database))
             .await?;
         self.temporary_tables.remove(name);
         if changed.id != table.id {

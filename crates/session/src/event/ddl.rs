@@ -9,11 +9,11 @@ use squall_definitions::names::check_identifier;
 use squall_functions::operators::coerce;
 use squall_parser::ast::{self, AccountName, CreateEvent, DropObject, EventStatus};
 use squall_planner::bind::interval_unit;
-use squall_server_state::event_definition::{EventDef, Schedule, Status, interval};
+use squall_server_state::event_definition::{EventDef, Schedule, Status, interval, whole_seconds};
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
 use squall_statement_context::StatementContext;
-use squall_types::{DateTime, ErrorCode, Level, SqlError, SqlResult, Value};
+use squall_types::{CollationId, DateTime, ErrorCode, Level, SqlError, SqlResult, Value};
 
 /// The greatest number of units in an event's interval, as in MySQL.
 const INTERVAL_MAX: i64 = 1_000_000_000;
@@ -70,7 +70,8 @@ impl Session {
             Schedule::At(at) => Some(*at),
             Schedule::Every { ends, .. } => *ends,
         };
-        let over = last.is_some_and(|last| last < now_micros());
+        // Times of schedules are whole seconds: the one that the statement began in is not over.
+        let over = last.is_some_and(|last| last < whole_seconds(run.context.now_micros));
         let looked_at = !statement.alter || statement.schedule.is_some();
         if over && looked_at && new.executed_micros.is_none() {
             if statement.alter && !new.preserve {
@@ -161,10 +162,7 @@ impl Session {
             sql_mode: self.settings.bind.sql_mode.to_string(),
             client_charset: values.text(ids::CHARACTER_SET_CLIENT).to_string(),
             connection_collation: values.text(ids::COLLATION_CONNECTION).to_string(),
-            database_collation: collation
-                .map(squall_server_state::charset::collation_name)
-                .unwrap_or_default()
-                .to_string(),
+            database_collation: collation.map(CollationId::name).unwrap_or_default().to_string(),
             ..event
         }
     }
@@ -228,7 +226,7 @@ impl Session {
         }
         let starts = match starts {
             Some(starts) => self.event_moment(starts, "STARTS", run).await?,
-            None => run.context.now_micros - run.context.now_micros.rem_euclid(1_000_000),
+            None => whole_seconds(run.context.now_micros),
         };
         let ends = match ends {
             Some(ends) => Some(self.event_moment(ends, "ENDS", run).await?),

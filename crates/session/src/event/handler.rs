@@ -68,7 +68,7 @@ fn run_event(database: &Database, event: &EventDef, job: &RunningJob) -> SqlResu
     set(ids::COLLATION_CONNECTION, &event.connection_collation);
     let image = SessionImage {
         account: event.definer.clone(),
-        active_roles: Arc::new(accounts.roles_at_first(account, all_roles)),
+        active_grants: Arc::new(accounts.roles_at_first(account, all_roles).into()),
         info: ConnectionInfo { user: event.definer.user.clone(), ..ConnectionInfo::default() },
         database: Some(event.database.as_str().into()),
         variables,

@@ -5,8 +5,8 @@
 use parking_lot::{Condvar, Mutex};
 use squall_jobs::{Kind, NewJob};
 use squall_logs::error_log::{Severity, error_log};
-use squall_row_store::{RowStore, SystemChange};
-use squall_server_state::event_definition::{EventDef, SPACE, Schedule, Status};
+use squall_row_store::{SystemChange, SystemRecords};
+use squall_server_state::event_definition::{EventDef, SPACE, Schedule, Status, whole_seconds};
 use squall_server_state::now_micros;
 use squall_types::{SqlError, SqlResult};
 use std::collections::BTreeMap;
@@ -22,8 +22,8 @@ type Key = (String, String);
 /// All events, and the thread that starts them.
 #[derive(Debug)]
 pub(crate) struct EventScheduler {
-    /// Where their records are, as long as the database is open.
-    store: Weak<RowStore>,
+    /// Where they are, as long as the database is open.
+    records: Weak<dyn SystemRecords>,
     state: Mutex<State>,
     changed: Condvar,
     /// Held by the thread while it has events run.
@@ -68,9 +68,9 @@ fn entry(event: Arc<EventDef>, from: i64) -> Entry {
 
 impl EventScheduler {
     /// Without events yet.
-    pub fn new(store: &Arc<RowStore>) -> Arc<EventScheduler> {
+    pub fn new(records: Weak<dyn SystemRecords>) -> Arc<EventScheduler> {
         Arc::new(EventScheduler {
-            store: Arc::downgrade(store),
+            records,
             state: Mutex::default(),
             changed: Condvar::new(),
             firing: Mutex::default(),
@@ -79,12 +79,12 @@ impl EventScheduler {
         })
     }
 
-    /// The store.
+    /// The records.
     ///
     /// # Errors
     /// When the database is being closed.
-    fn store(&self) -> SqlResult<Arc<RowStore>> {
-        self.store.upgrade().ok_or_else(|| SqlError::internal("the database is closing"))
+    fn records(&self) -> SqlResult<Arc<dyn SystemRecords>> {
+        self.records.upgrade().ok_or_else(|| SqlError::internal("the database is closing"))
     }
 
     /// Reads all events and begins to run them, as jobs of a kind.
@@ -93,7 +93,7 @@ impl EventScheduler {
         let _first = self.kind.set(kind);
         let now = now_micros();
         let mut state = self.state.lock();
-        for (_, record) in self.store()?.system_records(SPACE)? {
+        for (_, record) in self.records()?.system_records(SPACE)? {
             let event = EventDef::decode(&record)?;
             state.events.insert(key(&event.database, &event.name), entry(Arc::new(event), now));
         }
@@ -141,13 +141,14 @@ impl EventScheduler {
         if changes.is_empty() {
             return Ok(());
         }
-        self.store()?.commit_system(&changes)?;
+        self.records()?.commit_system(&changes)?;
         let mut state = self.state.lock();
         for (database, name) in gone {
             state.events.remove(&key(database, name));
         }
         if let Some(event) = new {
-            state.events.insert(key(&event.database, &event.name), entry(Arc::new(event), now_micros()));
+            let from = whole_seconds(now_micros());
+            state.events.insert(key(&event.database, &event.name), entry(Arc::new(event), from));
         }
         drop(state);
         self.changed.notify_all();
@@ -156,12 +157,11 @@ impl EventScheduler {
     }
 
     /// A database is gone, and its events with it.
-    pub fn drop_database(self: &Arc<Self>, database: &str) -> SqlResult<()> {
-        let changing = self.begin_change_blocking();
+    pub fn drop_database(self: &Arc<Self>, changing: &ChangingEvents, database: &str) -> SqlResult<()> {
         let events = self.list();
         let own = events.iter().filter(|event| event.database == database);
         let gone: Vec<(&str, &str)> = own.map(|event| (event.database.as_str(), event.name.as_str())).collect();
-        self.replace(&changing, &gone, None)
+        self.replace(changing, &gone, None)
     }
 
     /// `event_scheduler` was set.

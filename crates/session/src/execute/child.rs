@@ -13,11 +13,10 @@ use crate::statement_kind::DYNAMIC_SQL;
 use crate::thread_runtime::run_on_this_thread;
 use bytes::Bytes;
 use squall_accounting::work_meter::carried;
-use squall_catalog::AccessMap;
 use squall_executor::runtime::STACK_BYTES;
 use squall_server_state::now_micros;
 use squall_server_state::variables::ids;
-use squall_statement_context::{StatementContext, UserVariables, off_pool};
+use squall_statement_context::{StatementContext, UserVariables, off_pool, thread_error};
 use squall_system_variables::VariableId;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
@@ -91,13 +90,14 @@ impl SessionStatements {
             // One child after the other, also where a query runs on several threads.
             let _turn = self.turn.lock();
             context.kill.check()?;
+            let place = shared.runtime.waiting_threads().take()?;
             std::thread::scope(|scope| {
-                let work = carried(|| self.run_child_here(shared, list, parameters, context));
+                let work = carried(|| place.run(|| self.run_child_here(shared, list, parameters, context)));
                 let thread = std::thread::Builder::new().name("execute".to_string()).stack_size(STACK_BYTES);
-                let running = thread.spawn_scoped(scope, work).map_err(SqlError::internal)?;
+                let running = thread.spawn_scoped(scope, work).map_err(|error| thread_error(&error))?;
                 running.join().unwrap_or_else(|_| Err(SqlError::internal("a child session panicked")))
             })
-        })?;
+        })??;
         ended.into_result(context)
     }
 
@@ -118,7 +118,7 @@ impl SessionStatements {
         }
         let background = shared.modules.iter().find_map(|module| module.background_statements());
         let background = background.ok_or_else(|| SqlError::unsupported("EXECUTE without WAIT in this server"))?;
-        off_pool(|| background.queue(&self.child_image(&shared, context), list, parameters))
+        off_pool(|| background.queue(&self.child_image(&shared, context), list, parameters))?
     }
 
     fn may_open_child(&self) -> SqlResult<Arc<Shared>> {
@@ -131,7 +131,7 @@ impl SessionStatements {
         }
         let shared = self.shared()?;
         let who = &self.authenticated;
-        let access = AccessMap::new(&shared.accounts.load_now(), &who.account, &who.active_roles);
+        let access = shared.accounts.access_now(&who.account, &who.active_grants);
         if !access.has_dynamic(DYNAMIC_EXECUTE) {
             return Err(SqlError::new(ErrorCode::SpecificAccessDenied, &[&DYNAMIC_EXECUTE]));
         }
@@ -148,7 +148,7 @@ impl SessionStatements {
         info.parent = Some(context.connection_id);
         SessionImage {
             account: self.authenticated.account.clone(),
-            active_roles: self.authenticated.active_roles.clone(),
+            active_grants: self.authenticated.active_grants.clone(),
             info,
             database: context.settings.database.clone(),
             variables,

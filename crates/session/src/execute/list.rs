@@ -17,7 +17,7 @@ const SHOWN_CHARACTERS_MAX: usize = 80;
 /// The savepoint of a list within a transaction. No identifier can name it.
 const SAVEPOINT: &str = "\u{0}execute";
 /// The condition that says which statement of a list has failed.
-const FAILED_STATEMENT: ModuleError = ModuleError::new(50_101, b"HY000", "Statement %s of EXECUTE failed: %s");
+pub const FAILED_STATEMENT: ModuleError = ModuleError::new(50_101, b"HY000", "Statement %s of EXECUTE failed: %s");
 
 /// How a list has ended.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -62,8 +62,9 @@ impl Session {
     pub(crate) async fn run_list_as_one(&mut self, list: &Bytes, parameters: &[Value], is_child: bool) -> ListEnd {
         let savepoint = format!("{SAVEPOINT} {}", self.nesting.execute_depth);
         let around = self.transaction.open_id();
+        let mut savepoints = Vec::new();
         match around {
-            Some(_) => self.mark_savepoint(&savepoint),
+            Some(_) => savepoints = self.mark_savepoint(&savepoint),
             None => self.open_explicit_transaction(),
         }
         let mut end = ListEnd::default();
@@ -71,13 +72,15 @@ impl Session {
         let is_within = around.is_some() && self.transaction.open_id() == around;
         let is_marked = is_within && self.has_savepoint(&savepoint);
         let ended = match (&end.failed, is_within) {
-            (Some(_), _) if is_marked => self.take_back_to(&savepoint),
+            (Some(_), _) if is_marked => self.take_back_to(&savepoint, savepoints),
             (Some(_), _) => {
                 self.rollback().await;
                 Ok(())
             }
-            (None, true) if is_marked => self.forget_savepoint(&savepoint),
-            (None, true) => Ok(()),
+            (None, true) => {
+                self.forget_savepoint(&savepoint);
+                Ok(())
+            }
             (None, false) => self.commit().await,
         };
         if let Err(error) = ended
@@ -132,6 +135,8 @@ impl Session {
             self.show_command("Execute", request.sql);
         }
         let mut writer = LastError::default();
+        // However the account sends its statements, each of them counts for its limits.
+        self.command.is_counted = !self.is_in_program();
         // Nothing is sent, so nothing can be refused.
         let ran = Box::pin(self.run_with_values(request, parameters, false, &mut writer)).await;
         let ran = ran.map_err(SqlError::internal)?;

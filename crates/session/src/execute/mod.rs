@@ -10,10 +10,11 @@ pub mod list;
 
 use self::list::SUBJECT;
 use crate::plans::long_statement::Text;
-use crate::procedure::{OnGrowingStack, SessionStatements};
+use crate::procedure::SessionStatements;
 use crate::result::writer::{OkInfo, ResultWriter};
 use crate::result::{Failure, Outcome};
 use crate::session::{Request, Session, StatementRun};
+use crate::stack::{OnGrowingStack, check_stack};
 use crate::state::log::Logged;
 use bytes::Bytes;
 use squall_parser::ast::{ExecuteText, Expr};
@@ -47,6 +48,7 @@ impl Session {
             let what = format!("{SUBJECT}: texts that execute texts go {DEPTH_MAX} deep at most");
             return Err(SqlError::new(ErrorCode::WrongArguments, &[&what]).into());
         }
+        check_stack()?;
         self.nesting.execute_depth += 1;
         let identity = self.enter_authenticated();
         // As a prepared statement, it has none of the program's variables.
@@ -96,6 +98,7 @@ impl Session {
         }
         let statement = self.only_statement(&Text::shared(&text)).await?;
         let request = Request::of_text(&statement);
+        self.count_executed(request.statement)?;
         self.log_inner("Execute", Logged { sql: request.sql, executed: None });
         self.dispatch_inner(request, run, writer).await
     }
@@ -127,7 +130,7 @@ impl Session {
         let statements = SessionStatements::new(self);
         let context = run.context.clone();
         let affected_rows = self
-            .blocking(move |_| match wait {
+            .waiting(move |_| match wait {
                 true => statements.run_in_child(&text, &parameters, &context).map(|end| end.affected_rows),
                 false => statements.queue_for_child(&text, &parameters, &context).map(|()| 0),
             })

@@ -36,13 +36,13 @@ impl Session {
                     let file = std::fs::File::open(&path).map_err(|error| open_error(&path, &error))?;
                     Ok((file.metadata().map_or(0, |found| found.len()), ServerFile { path, file }))
                 };
-                let (length, file) = self.blocking(move |_| open()).await?;
+                let (length, file) = self.waiting(move |_| open()).await?;
                 self.process.transfer.set_bytes_total(length);
                 Box::new(file)
             }
         };
         let process = self.process.clone();
-        self.blocking(move |_| send_all(source, &mut rows, &sender, &process)).await
+        self.waiting(move |_| send_all(source, &mut rows, &sender, &process)).await
     }
 
     /// Opens the source at the URL of a statement.
@@ -58,7 +58,7 @@ impl Session {
         let source =
             source.ok_or_else(|| SqlError::unsupported("LOAD DATA FROM URL without a module that reads URLs"))?;
         let (url, context) = (statement.path.to_string(), context.clone());
-        self.blocking(move |_| source.open(&url, &context)).await
+        self.waiting(move |_| source.open(&url, &context)).await
     }
 
     async fn feed_from_client(

@@ -11,16 +11,17 @@ mod feed;
 mod named;
 mod parallel;
 mod reader;
+mod rows;
 mod run;
 mod split;
+mod text;
 mod xml;
 
 use crate::query::{Filling, Format, later_values};
 use crate::result::writer::{OkInfo, ResultWriter};
 use crate::result::{Failure, Outcome};
-use crate::session::{Session, StatementRun};
-use run::{LoadContext, run_load};
-use squall_accounting::work_meter::carried;
+use crate::session::{Session, SessionState, StatementRun};
+use run::run_load;
 use squall_catalog::{Authorized, NameKey, TableDef};
 use squall_functions::expr::BoundExpr;
 use squall_instrumentation::process::Transfer;
@@ -33,6 +34,7 @@ use squall_server_state::variables::{Values, ids};
 use squall_types::collation::Charset;
 use squall_types::{CollationId, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
+use text::LoadContext;
 use tokio::sync::mpsc;
 use xml::XmlRows;
 
@@ -124,10 +126,12 @@ impl Session {
         run: &StatementRun<'_>,
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
-        self.check_writable()?;
+        if self.security().temporary_table_named(&statement.table).is_none() {
+            self.check_writable()?;
+        }
         if statement.named_format.is_some()
             && let Some(name) = &statement.charset
-            && squall_server_state::charset::charset(name)? != Charset::Utf8mb4
+            && Charset::named(name)? != Charset::Utf8mb4
         {
             return Err(SqlError::unsupported("LOAD DATA with FORMAT in another CHARACTER SET").into());
         }
@@ -153,25 +157,27 @@ impl Session {
             session: self.process.id,
             process: self.process.clone(),
         };
+        let place = self.shared.runtime.waiting_threads().take()?;
         self.process.transfer.begin(Transfer::Loading);
         let Some(mut transaction) = self.transaction.take() else {
             return Err(SqlError::internal("a statement without its transaction").into());
         };
-        let task = self.shared.runtime.pool().spawn_blocking(carried(move || {
+        self.lend_state(&run.context);
+        let task = self.shared.runtime.spawn_waiting(place, move || {
             let result = run_load(&loading, &mut transaction, &load, receiver);
             (transaction, result)
-        }));
+        });
         let fed = match named {
             Some(file) => {
                 let process = self.process.clone();
                 let columns = named_columns(statement, &kinds);
-                self.blocking(move |_| file.send(columns, &sender, &process)).await
+                self.waiting(move |_| file.send(columns, &sender, &process)).await
             }
             None => self.feed(statement, rows, sender, &run.context, writer).await,
         };
         let joined = task.await;
         self.process.transfer.end();
-        self.close_programs(&run.context);
+        self.take_state_back(&run.context).await?;
         let result = match joined {
             Ok((transaction, result)) => {
                 self.transaction.put_back(transaction);
@@ -181,6 +187,7 @@ impl Session {
         };
         fed?;
         let loaded = result?;
+        self.use_insert_id(loaded.generated_id);
         if let Some(id) = loaded.generated_id {
             run.context.last_insert_id.store(id, std::sync::atomic::Ordering::Relaxed);
         }
@@ -243,6 +250,8 @@ impl Session {
             foreign_key_checks: self.settings.foreign_key_checks,
             alone: self.reads_committed_now(),
             calls_programs: run.context.programs.are_called(),
+            // Threads that make rows take their values from the table's counter.
+            one_by_one: self.settings.insert_id != 0,
             ..WayOptions::default()
         };
         let ways = plan.target.ways(event, options);
@@ -292,25 +301,26 @@ impl Session {
         Ok(assignments)
     }
 
-    /// The character set of the file's text.
-    fn load_charset(&self, statement: &LoadData) -> SqlResult<Charset> {
-        match &statement.charset {
-            _ if statement.named_format.is_some() => Ok(Charset::Utf8mb4),
-            Some(name) => squall_server_state::charset::charset(name),
-            None => {
-                let values = Values(&self.variables.session);
-                Ok(squall_server_state::charset::charset(values.text(ids::CHARACTER_SET_DATABASE))
-                    .unwrap_or(Charset::Utf8mb4))
-            }
-        }
-    }
-
     fn load_definition(&self, statement: &LoadData, catalog: &squall_catalog::Catalog) -> SqlResult<Arc<TableDef>> {
         if let Some(table) = self.security().temporary_table_named(&statement.table) {
             return Ok(table);
         }
         let name = self.security().qualify(&statement.table)?;
         squall_definitions::execute::base_table(catalog, &name).cloned()
+    }
+}
+
+impl SessionState {
+    /// The character set of the file's text.
+    fn load_charset(&self, statement: &LoadData) -> SqlResult<Charset> {
+        match &statement.charset {
+            _ if statement.named_format.is_some() => Ok(Charset::Utf8mb4),
+            Some(name) => Charset::named(name),
+            None => {
+                let values = Values(&self.variables.session);
+                Ok(Charset::named(values.text(ids::CHARACTER_SET_DATABASE)).unwrap_or(Charset::Utf8mb4))
+            }
+        }
     }
 
     /// Variables that the file fills are texts.

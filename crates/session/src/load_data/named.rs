@@ -54,7 +54,7 @@ impl Session {
             return self.blocking(move |_| NamedFile::open(spool, path, format)).await;
         }
         let full = self.server_file(&path)?;
-        self.blocking(move |_| {
+        self.waiting(move |_| {
             let file = File::open(&full).map_err(|error| open_error(&full, &error))?;
             NamedFile::open(file, path, format)
         })
@@ -65,7 +65,7 @@ impl Session {
     async fn spool_url(&mut self, statement: &LoadData, context: &Arc<StatementContext>) -> SqlResult<File> {
         let mut source = self.open_url(statement, context).await?;
         let (folder, process) = (self.shared.directory.join(TEMPORARY_FOLDER), self.process.clone());
-        self.blocking(move |_| {
+        self.waiting(move |_| {
             let mut spool = tempfile::tempfile_in(folder).map_err(|error| spool_error("of the URL", &error))?;
             let mut chunk = vec![0; CHUNK_BYTES];
             loop {

@@ -3,8 +3,9 @@
 
 use super::convert::DirectRow;
 use super::reader::{LineReader, Row, Rows};
-use super::run::{LoadContext, Text, row_values};
+use super::rows::row_values;
 use super::split::{Block, BlockRows, Splitter};
+use super::text::{LoadContext, Text};
 use super::{Load, Loaded, Target};
 use parking_lot::{Condvar, Mutex};
 use squall_accounting::work_meter::carried;

@@ -62,7 +62,7 @@ pub struct Row<'r> {
 }
 
 impl<'r> Row<'r> {
-    /// How many fields there are where so many are wanted. What ends the last of these may stand at the end of the line too: behind it
+    /// How many fields there are where this many are wanted. What ends the last of these may stand at the end of the line too: behind it
     /// begins no other one.
     pub fn count_for(&self, wanted: usize) -> usize {
         let fields = &self.rows.fields[self.first..self.end];

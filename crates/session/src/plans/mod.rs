@@ -1,6 +1,8 @@
 //! Routes: the ways to run a statement, with their plans.
 
+pub(crate) mod cached_query;
 pub(crate) mod long_statement;
+pub(crate) mod parameter_use;
 pub(crate) mod prepared;
 pub(crate) mod routine_cache;
 pub(crate) mod session_cache;
@@ -14,13 +16,12 @@ use crate::result::column_meta::columns;
 use crate::result::writer::ColumnMeta;
 use squall_accounting::PlanCounts;
 use squall_catalog::{Authorized, Need, Touches};
-use squall_executor::reusable::ReusablePlan;
 use squall_instrumentation::tables::TableKey;
 use squall_parser::Digest;
+use squall_planner::ParameterKind;
 use squall_planner::dml::DmlPlan;
 use squall_planner::point::{ConstantRow, PointSelect};
 use squall_planner::rowwise::RowPlan;
-use squall_planner::{BoundQuery, ParameterKind};
 use squall_statement_context::{StatementContext, TableUse};
 use squall_types::{SqlResult, Value};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -151,31 +152,17 @@ impl RowsPlan {
     }
 }
 
-/// A query of the full planner with its plan. One execution at a time has it.
-#[derive(Debug)]
-pub(crate) struct CachedQuery {
-    /// Without its logical plan.
-    pub query: Arc<BoundQuery>,
-    pub plan: ReusablePlan,
-}
-
-impl CachedQuery {
-    /// A query that has been planned.
-    pub fn new(query: BoundQuery, plan: ReusablePlan) -> CachedQuery {
-        CachedQuery { query: Arc::new(query.without_plan()), plan }
-    }
-}
-
-/// Decides whether a query that has turned out not to be small is tried row by row again. Only the session's own thread asks.
+/// Decides whether what a query could not be is tried again: to run row by row, or to be planned with parameters. If several sessions
+/// ask at once, they may try a few times more or fewer.
 #[derive(Debug, Default)]
 pub(crate) struct Attempts {
-    /// How often the query has come since it was last small.
+    /// How often the query has come since it was last possible.
     failed: AtomicU32,
 }
 
-/// A query that was not small this many times in a row goes to the full planner at once …
+/// What was not possible this many times in a row is not tried any more …
 const FAILED_MAX: u32 = 3;
-/// … but for one time in so many: its tables may have become small.
+/// … but for one time in this many: tables may have become small, or values others.
 const TRIED_AGAIN_EACH: u32 = 64;
 
 impl Attempts {
@@ -189,7 +176,7 @@ impl Attempts {
         tries
     }
 
-    /// Notes whether a try gave an answer.
+    /// Notes whether a try was a success.
     pub fn end(&self, answered: bool) {
         let failed = if answered { 0 } else { self.failed.load(Ordering::Relaxed).saturating_add(1) };
         self.failed.store(failed, Ordering::Relaxed);

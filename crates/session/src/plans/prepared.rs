@@ -27,6 +27,8 @@ pub struct PreparedStatement {
     pub places: OnceLock<Box<[usize]>>,
     /// Its digest, once it has run.
     pub digest: OnceLock<Arc<Digest>>,
+    /// Whether its text may have secrets, once a caller has asked.
+    pub may_hold_secrets: OnceLock<bool>,
     /// Where its executions are counted, once it is one that a client has prepared.
     pub(crate) counted: OnceLock<Arc<PreparedUse>>,
 }
@@ -67,6 +69,13 @@ impl PreparedStatement {
             Some(long) => long.digest().clone(),
             None => Arc::new(squall_parser::digest(&self.sql, &self.options)),
         })
+    }
+
+    /// Whether its text has anything that looks like a secret.
+    pub fn may_hold_secrets(&self) -> bool {
+        *self
+            .may_hold_secrets
+            .get_or_init(|| squall_parser::may_hold_strings(&self.sql) && squall_parser::may_hold_secrets(&self.sql))
     }
 
     /// Where the `?` are in the text.

@@ -3,7 +3,7 @@
 use crate::compiled::CompiledProgram;
 use crate::plans::slot::SchemaVersions;
 use parking_lot::{Mutex, RwLock};
-use squall_catalog::{AccountKey, Invoker, RoutineDef, RoutineName};
+use squall_catalog::{AccountKey, ActiveGrants, Invoker, RoutineDef, RoutineName};
 use squall_parser::ast::{Span, Statement};
 use squall_registry::RoutineLanguage;
 use squall_statement_context::BindSettings;
@@ -65,8 +65,10 @@ pub(crate) struct CompiledFor {
     pub schema: SchemaVersions,
     /// or may not be run any more
     pub accounts: u64,
-    /// by this account,
+    /// by this account
     pub account: AccountKey,
+    /// with these grants,
+    pub active_grants: Arc<ActiveGrants>,
     /// or in whose place they are called.
     pub invoker: Invoker,
 }

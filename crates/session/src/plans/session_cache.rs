@@ -16,7 +16,7 @@ use squall_parser::{NormalizedLiteral, Normalizer};
 use squall_types::Value;
 use std::sync::Arc;
 
-/// Most normalized statements that a session keeps; when there are more it begins anew.
+/// Most normalized statements that a session keeps; when there are more it begins again.
 const STATEMENTS_MAX: usize = 256;
 /// Longest text that is kept as it is, for a plan that has no parameters, and most of them.
 const CONSTANT_BYTES_MAX: usize = 64;
@@ -27,7 +27,7 @@ const ROOM_MAX: usize = 64;
 /// A session's entry of a normalized statement.
 #[derive(Debug, Default)]
 pub(crate) struct CachedStatement {
-    /// The statement with parameters; `None` if its route cannot be kept.
+    /// The statement with parameters; `None` if its route cannot be cached.
     pub statement: Option<Arc<PreparedStatement>>,
     pub slot: PlanSlot,
     /// Where its uses are counted, if it is in the cache of all sessions.
@@ -47,7 +47,7 @@ pub(crate) struct SessionPlanCache {
 
 /// The result of looking up a text.
 pub(crate) enum Known<'s> {
-    /// It has no normalized statement, or its route cannot be kept.
+    /// It has no normalized statement, or its route cannot be cached.
     Nothing,
     /// Nothing yet: the normalized statement, for [`SessionPlanCache::insert`], and the text's literals.
     New(&'s [u8], &'s [NormalizedLiteral]),
@@ -68,6 +68,11 @@ impl SessionPlanCache {
             }
             None => Known::New(statement, literals),
         }
+    }
+
+    /// What is known of a text that is normalized as it is.
+    pub fn entry(&self, statement: &[u8]) -> Option<&CachedStatement> {
+        self.entries.get(statement)
     }
 
     /// Whether there is a row that a text has always given.

@@ -66,7 +66,7 @@ impl PlanSlot {
         self.0.as_ref().is_some_and(|(made, _)| *made != now)
     }
 
-    /// Keeps a route, or that there is none to be kept.
+    /// Caches a route, or that there is none to be cached.
     pub fn set(&mut self, now: PlanVersions, route: Option<Route>) {
         let before = self.0.take();
         let kept = match route {

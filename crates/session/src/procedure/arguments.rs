@@ -2,7 +2,7 @@
 
 use super::{Parameter, ParameterMode};
 use crate::converted::converted;
-use crate::session::{Session, StatementRun};
+use crate::session::{Session, SessionState, StatementRun};
 use squall_catalog::NameKey;
 use squall_parser::ast::Expr;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
@@ -16,11 +16,34 @@ pub(super) enum Destination {
     UserVariable(NameKey),
     /// A variable of the stored program that calls.
     Local(Box<str>),
+    /// A column of NEW, of the BEFORE trigger that calls.
+    NewColumn(Box<str>),
     /// A `?` of a prepared statement: a result set of its own.
     Placeholder,
 }
 
 impl Session {
+    /// The values that a procedure begins with.
+    pub(super) async fn argument_values(
+        &mut self,
+        parameters: &[Parameter],
+        arguments: &[Expr],
+        run: &StatementRun<'_>,
+    ) -> SqlResult<Vec<Value>> {
+        let mut values = Vec::with_capacity(arguments.len());
+        for (parameter, argument) in parameters.iter().zip(arguments) {
+            if parameter.mode == ParameterMode::Out {
+                values.push(Value::Null);
+                continue;
+            }
+            let (value, from) = self.evaluate(argument, run.request.sql, run.request.parameters, &run.context).await?;
+            values.push(converted(value, &from, &parameter.sql_type, &parameter.name, &run.context)?);
+        }
+        Ok(values)
+    }
+}
+
+impl SessionState {
     /// Where the values of OUT parameters go (1318, 1414).
     pub(super) fn destinations(
         &self,
@@ -39,28 +62,12 @@ impl Session {
             (_, Expr::Column(name)) if name.table.is_none() && self.has_local(&name.column) => {
                 Ok(Destination::Local(name.column.as_str().into()))
             }
+            (_, Expr::Column(name)) if self.is_settable_new(name) => {
+                Ok(Destination::NewColumn(name.column.as_str().into()))
+            }
             (ParameterMode::InOutOrValue, _) => Ok(Destination::Nowhere),
             _ => Err(SqlError::new(ErrorCode::SpNotVariableArgument, &[&(at + 1), &shown])),
         };
         parameters.iter().zip(arguments).enumerate().map(destination).collect()
-    }
-
-    /// The values that a procedure begins with.
-    pub(super) async fn argument_values(
-        &mut self,
-        parameters: &[Parameter],
-        arguments: &[Expr],
-        run: &StatementRun<'_>,
-    ) -> SqlResult<Vec<Value>> {
-        let mut values = Vec::with_capacity(arguments.len());
-        for (parameter, argument) in parameters.iter().zip(arguments) {
-            if parameter.mode == ParameterMode::Out {
-                values.push(Value::Null);
-                continue;
-            }
-            let (value, from) = self.evaluate(argument, run.request.sql, run.request.parameters, &run.context).await?;
-            values.push(converted(value, &from, &parameter.sql_type, &parameter.name, &run.context)?);
-        }
-        Ok(values)
     }
 }

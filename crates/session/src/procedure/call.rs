@@ -1,7 +1,6 @@
 //! Runs CALL, and makes the [`ProcedureCall`](crate::database::ProcedureCall) of a procedure.
 
 use super::arguments::Destination;
-use super::stack::OnGrowingStack;
 use super::{Parameter, Procedure, ProcedureCall};
 use crate::database::StatementRunner;
 use crate::plans::routine_cache::ParsedRoutine;
@@ -11,6 +10,7 @@ use crate::result::writer::{ResultWriter, StatusInfo};
 use crate::result::{Failure, Outcome, ResultSet, typed_column};
 use crate::routine::parameters_of;
 use crate::session::{Session, StatementRun};
+use crate::stack::{CALLS_MAX, OnGrowingStack};
 use crate::stored_functions::stored_routine;
 use squall_catalog::RoutineKind;
 use squall_definitions::routine::no_such_routine;
@@ -18,9 +18,6 @@ use squall_parser::ast::Call;
 use squall_statement_context::{StatementContext, held_by_variable};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
-
-/// Calls that are inside of each other, at most (1456): each takes some stack.
-const CALLS_MAX: u32 = 128;
 
 /// The procedure of a CALL.
 enum Callee {
@@ -126,6 +123,9 @@ impl Session {
                 }
                 Destination::Local(name) => {
                     self.set_local(name, (value, &parameter.sql_type), context)?;
+                }
+                Destination::NewColumn(name) => {
+                    self.set_new_column(name, (value, &parameter.sql_type), context)?;
                 }
                 Destination::Placeholder => {
                     out.columns.push(typed_column(&parameter.name, parameter.sql_type.clone(), false));

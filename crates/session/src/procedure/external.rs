@@ -3,7 +3,6 @@
 //! The body runs on its own thread, so that neither an event loop nor the query pool waits for it. It sends its statements to the
 //! calling session, which runs them one after the other, and waits for each. Each side ends when the other has ended.
 
-use super::stack::OnGrowingStack;
 use crate::collector::{Collector, StatementResult};
 use crate::converted::converted_from_script;
 use crate::plans::long_statement::Text;
@@ -14,13 +13,14 @@ use crate::result::Failure;
 use crate::result::pass_on::PassOn;
 use crate::result::writer::{OkInfo, ResultWriter};
 use crate::session::{Request, Session};
+use crate::stack::OnGrowingStack;
 use crate::statement_kind::refused_for_its_rows;
 use squall_accounting::GrowingCharge;
 use squall_accounting::work_meter::carried;
 use squall_catalog::RoutineParameterMode;
 use squall_executor::runtime::STACK_BYTES;
 use squall_registry::{CallerError, CallerStatement, CallerStatements, ExternalCall, RowsOf};
-use squall_statement_context::NestedResult;
+use squall_statement_context::{NestedResult, WaitingPlace, thread_error};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -109,7 +109,7 @@ impl Session {
             is_abandoned: Arc::default(),
         };
         let leash = Leash(call.is_abandoned.clone());
-        let (mut incoming, ended) = start(external, call)?;
+        let (mut incoming, ended) = start(self.shared.runtime.waiting_threads().take()?, external, call)?;
         // The variables of a program that calls it are not its own.
         let locals = self.locals.take();
         self.previous.row_count = 0;
@@ -249,6 +249,7 @@ impl Session {
 
 /// Starts the body. Its orders end when it is over.
 fn start(
+    place: WaitingPlace,
     external: &ExternalRoutine,
     call: ExternalCall,
 ) -> SqlResult<(orders::UnboundedReceiver<Order>, oneshot::Receiver<Left>)> {
@@ -257,12 +258,12 @@ fn start(
     let (done, ended) = oneshot::channel();
     let work = carried(move || {
         let orders = Orders(sender);
-        let ran = catch_unwind(AssertUnwindSafe(|| language.call(&call, &orders)));
+        let ran = place.run(|| catch_unwind(AssertUnwindSafe(|| language.call(&call, &orders))));
         // A session that waits no longer is gone.
         let _ = done.send(ran.unwrap_or_else(|_| Err(SqlError::internal("a procedure panicked"))));
     });
     let thread = std::thread::Builder::new().name("procedure".to_string()).stack_size(STACK_BYTES);
-    thread.spawn(work).map_err(|_| SqlError::new(ErrorCode::OutOfResources, &[]))?;
+    thread.spawn(work).map_err(|error| thread_error(&error))?;
     Ok((incoming, ended))
 }
 

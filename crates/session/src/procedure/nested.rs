@@ -2,23 +2,26 @@
 
 use super::external::nested_result;
 use crate::api::KillCallback;
+use crate::authorization::SecurityContext;
 use crate::collector::Collector;
+use crate::commands::end_session;
 use crate::database::{Database, Shared};
 use crate::result::writer::ConnectionInfo;
-use crate::session::{Authenticated, Session};
+use crate::session::{Authenticated, Session, TemporaryTables};
 use crate::state::appended_rows::Appends;
 use crate::state::image::SessionImage;
 use crate::thread_runtime::run_on_this_thread;
 use parking_lot::Mutex;
 use squall_accounting::SessionMemory;
 use squall_accounting::work_meter::carried;
-use squall_catalog::{AccessMap, AccountKey, Privileges, TableEntry};
+use squall_catalog::{AccessMap, AccountKey, ActiveGrants, Privileges, TableEntry};
 use squall_executor::runtime::STACK_BYTES;
 use squall_instrumentation::process::Process;
 use squall_server_state::variables::{Values, ids};
-use squall_statement_context::{AppendColumn, KillState, NestedResult, NestedStatements, StatementContext, off_pool};
+use squall_statement_context::{
+    AppendColumn, KillState, NestedResult, NestedStatements, StatementContext, off_pool, thread_error,
+};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
@@ -41,7 +44,7 @@ impl SessionImage {
 pub(crate) struct SessionStatements {
     shared: Weak<Shared>,
     account: AccountKey,
-    active_roles: Arc<BTreeSet<AccountKey>>,
+    active_grants: Arc<ActiveGrants>,
     pub(crate) info: ConnectionInfo,
     client_host: Box<str>,
     appends: Arc<Appends>,
@@ -67,7 +70,7 @@ impl SessionStatements {
         Self {
             shared: Arc::downgrade(&session.shared),
             account: session.identity.account.clone(),
-            active_roles: session.identity.active_roles.clone(),
+            active_grants: session.identity.active_grants.clone(),
             info: session.identity.info.clone(),
             client_host: session.security().client_host().into(),
             appends: session.appends.clone(),
@@ -83,11 +86,11 @@ impl SessionStatements {
     }
 
     /// The same as another account, with the roles that it has at first.
-    fn of_definer(&self, account: &AccountKey, active_roles: BTreeSet<AccountKey>) -> Self {
+    fn of_definer(&self, account: &AccountKey, active_grants: ActiveGrants) -> Self {
         Self {
             shared: self.shared.clone(),
             account: account.clone(),
-            active_roles: Arc::new(active_roles),
+            active_grants: Arc::new(active_grants),
             info: self.info.clone(),
             client_host: self.client_host.clone(),
             appends: self.appends.clone(),
@@ -107,14 +110,14 @@ impl SessionStatements {
     }
 
     /// The session's grants now: a statement that a function runs may come after a REVOKE.
-    fn access(&self, shared: &Shared) -> AccessMap {
-        AccessMap::new(&shared.accounts.load_now(), &self.account, &self.active_roles)
+    fn access(&self, shared: &Shared) -> Arc<AccessMap> {
+        shared.accounts.access_now(&self.account, &self.active_grants)
     }
 
     fn image(&self, context: &StatementContext) -> SessionImage {
         SessionImage {
             account: self.account.clone(),
-            active_roles: self.active_roles.clone(),
+            active_grants: self.active_grants.clone(),
             info: ConnectionInfo { parent: None, ..self.info.clone() },
             database: context.settings.database.clone(),
             variables: context.variables.session.clone(),
@@ -148,13 +151,14 @@ impl NestedStatements for SessionStatements {
         let shared = self.shared()?;
         // A thread of its own: where a function runs there may be a runtime already, and not much of a stack left.
         off_pool(|| {
+            let place = shared.runtime.waiting_threads().take()?;
             std::thread::scope(|scope| {
-                let work = carried(|| self.run_here(shared, sql, context));
+                let work = carried(|| place.run(|| self.run_here(shared, sql, context)));
                 let thread = std::thread::Builder::new().name("nested".to_string()).stack_size(STACK_BYTES);
-                let running = thread.spawn_scoped(scope, work).map_err(SqlError::internal)?;
+                let running = thread.spawn_scoped(scope, work).map_err(|error| thread_error(&error))?;
                 running.join().unwrap_or_else(|_| Err(SqlError::internal("a nested statement panicked")))
             })
-        })
+        })?
     }
 
     fn run_list(&self, text: &str, context: &StatementContext) -> SqlResult<u64> {
@@ -222,9 +226,28 @@ impl NestedStatements for SessionStatements {
         }
         let all_roles = Values(&shared.globals.load_values()).on(ids::ACTIVATE_ALL_ROLES_ON_LOGIN);
         let definer = accounts.get(account)?;
-        let statements = Arc::new(self.of_definer(account, accounts.roles_at_first(definer, all_roles)));
+        let statements = Arc::new(self.of_definer(account, accounts.roles_at_first(definer, all_roles).into()));
         *kept = Some((accounts.version, statements.clone()));
         Some(statements)
+    }
+
+    fn kill(&self, id: u64, context: &StatementContext) -> SqlResult<()> {
+        let shared = self.shared()?;
+        let (access, temporary_tables) = (self.access(&shared), TemporaryTables::new());
+        let security = SecurityContext {
+            shared: &shared,
+            account: &self.account,
+            user: &context.user,
+            access: &access,
+            default_database: None,
+            temporary_tables: &temporary_tables,
+            locked: None,
+        };
+        end_session(&security, context.connection_id, id, true)
+    }
+
+    fn holds_read_lock(&self, id: u64) -> bool {
+        self.shared().is_ok_and(|shared| shared.store.holds_read_lock(id))
     }
 
     fn server_file(&self, path: &str) -> SqlResult<PathBuf> {
@@ -270,7 +293,7 @@ impl Session {
     ) -> SqlResult<Session> {
         let info = ConnectionInfo { database: String::new(), multi_statements: true, ..image.info };
         let mut session = Session::new_in(shared, id, image.account, info, on_kill, kill, nested_depth)?;
-        session.identity.active_roles = image.active_roles;
+        session.identity.active_grants = image.active_grants;
         session.rebuild_access();
         session.variables.session = image.variables;
         session.set_user_variables(image.user_variables);

@@ -4,7 +4,7 @@ use crate::database::{Shared, StatementRunner};
 use crate::plans::long_statement::Text;
 use crate::plans::statements::Statements;
 use crate::result::writer::{ConnectionInfo, LocalFuture, ResultWriter, StatusInfo};
-use crate::session::{Request, Session};
+use crate::session::{Request, Session, SessionState};
 use crate::state::image::SessionImage;
 use crate::state::timer::TimerGuard;
 use squall_accounting::SessionMemory;
@@ -42,7 +42,7 @@ impl StatementRunner for Session {
     fn image(&self, user_variables: Arc<UserVariables>) -> SessionImage {
         SessionImage {
             account: self.identity.account.clone(),
-            active_roles: self.identity.active_roles.clone(),
+            active_grants: self.identity.active_grants.clone(),
             info: ConnectionInfo { parent: None, ..self.identity.info.clone() },
             database: self.default_database().cloned(),
             variables: self.variables.session.clone(),
@@ -73,14 +73,6 @@ impl StatementRunner for Session {
 }
 
 impl Session {
-    /// Has the statement around, which ends with an error of the last statement, end with that one's conditions below the error, too.
-    pub(crate) fn give_failure_to(&self, error: &SqlError, context: &StatementContext) {
-        let [below @ .., last] = self.diagnostics.rows() else { return };
-        if last.error == *error {
-            below.iter().for_each(|row| context.diagnostics.push(row.level, row.error.clone()));
-        }
-    }
-
     /// Runs the statements of a text as a part of the current command, up to the first that fails.
     pub(crate) async fn run_within_command(&mut self, sql: &str, writer: &mut dyn ResultWriter) -> std::io::Result<()> {
         let whole = Text::new(sql.as_bytes());
@@ -98,6 +90,16 @@ impl Session {
             if !self.run(Request::of_text(&statement), true, writer).await? {
                 return Ok(());
             }
+        }
+    }
+}
+
+impl SessionState {
+    /// Has the statement around, which ends with an error of the last statement, end with that one's conditions below the error, too.
+    pub(crate) fn give_failure_to(&self, error: &SqlError, context: &StatementContext) {
+        let [below @ .., last] = self.diagnostics.rows() else { return };
+        if last.error == *error {
+            below.iter().for_each(|row| context.diagnostics.push(row.level, row.error.clone()));
         }
     }
 }

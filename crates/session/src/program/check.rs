@@ -160,6 +160,10 @@ impl<'a> Names<'a> {
                 Err(SqlError::new(ErrorCode::SpBadVariableShadow, &[&"password"]))
             }
             Statement::Set(Set::Items(items)) => items.iter().try_for_each(|item| self.assigned(item)),
+            Statement::Set(Set::Statement { items, statement }) => {
+                items.iter().try_for_each(|item| self.assigned(item))?;
+                self.statement(statement)
+            }
             Statement::Signal(signal) => self.signal(signal),
             Statement::GetDiagnostics(get) => match &get.what {
                 DiagnosticsItems::Statement(items) | DiagnosticsItems::Condition { items, .. } => {
@@ -357,7 +361,11 @@ impl<'a> Names<'a> {
                     }
                     handled.push(condition);
                 }
-                self.statement(&step.statement)
+                // It cannot jump out.
+                let labels = std::mem::take(&mut self.labels);
+                let checked = self.statement(&step.statement);
+                self.labels = labels;
+                checked
             }
         }
     }

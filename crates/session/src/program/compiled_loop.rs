@@ -6,10 +6,9 @@ use crate::query::SessionTables;
 use squall_catalog::Invoker;
 use squall_definitions::data_type::TypeRules;
 use squall_parser::ast::Statement;
-use squall_server_state::charset::collation;
 use squall_server_state::variables::{Values, ids};
 use squall_statement_context::StatementContext;
-use squall_types::{SqlResult, Value};
+use squall_types::{CollationId, SqlResult, Value};
 use std::sync::Arc;
 
 /// Operations between two looks at whether others want the thread.
@@ -37,8 +36,9 @@ impl<'a> Interpreter<'_, 'a> {
                 }
             }
             self.session.process.kill.check().map_err(Stop::Failed)?;
-            if self.slice.is_over() {
-                self.slice.give_way().await;
+            let slice = &self.session.nesting.slice;
+            if slice.is_over() {
+                slice.give_way().await;
             }
         };
         self.locals.lock().set_values(variables);
@@ -59,7 +59,7 @@ impl<'a> Interpreter<'_, 'a> {
         let tables = SessionTables::new(session, context, None);
         let binder = session.binder(self.source, &[], &catalog, context, &tables);
         let database = Values(&session.variables.session).text(ids::COLLATION_DATABASE);
-        let rules = TypeRules { collation: collation(database)?, sql_mode: session.settings.bind.sql_mode };
+        let rules = TypeRules { collation: CollationId::named(database)?, sql_mode: session.settings.bind.sql_mode };
         let mut compiler = Compiler::new(&binder, rules, Invoker::Session);
         self.locals.lock().each(|name, sql_type| {
             compiler.parameter(name, sql_type.clone());

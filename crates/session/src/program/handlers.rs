@@ -1,6 +1,6 @@
 //! Finds the handler of a condition.
 
-use super::interpreter::Scope;
+use super::scope::Scope;
 use squall_parser::ast::{ConditionValue, Declaration, HandlerAction, Ident, Step};
 use squall_types::{Level, SqlError};
 

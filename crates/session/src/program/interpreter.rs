@@ -1,17 +1,17 @@
 //! Runs a stored program.
 
 use super::handlers;
+use super::scope::{Cursor, CursorRows, Scope};
 use crate::collector::Collector;
 use crate::compiled::{CASE_OPERAND, Variable, stored};
 use crate::program_errors as errors;
 use crate::result::pass_on::PassOn;
 use crate::result::writer::{LocalFuture, ResultWriter};
 use crate::session::{Request, Session};
+use crate::stack::{OnGrowingStack, check_stack};
 use crate::state::locals::{Locals, SharedLocals};
 use crate::statement_kind::refused_for_its_rows;
-use crate::time_slice::TimeSlice;
 use parking_lot::Mutex;
-use squall_accounting::GrowingCharge;
 use squall_functions::expr::truth_of;
 use squall_parser::ast::{
     BinaryOp, Block, CaseBranch, ColumnName, ConditionValue, Declaration, Expr, HandlerAction, Ident, Literal,
@@ -22,39 +22,6 @@ use std::sync::Arc;
 
 /// Memory that the rows of a cursor may take, bytes: they are there from OPEN to CLOSE.
 const CURSOR_BYTES_MAX: usize = 256 << 20;
-
-/// A block that the program is in.
-pub(super) struct Scope<'a> {
-    pub declarations: &'a [Declaration],
-    cursors: Vec<Cursor<'a>>,
-    /// One of its handlers runs.
-    pub is_handling: bool,
-}
-
-struct Cursor<'a> {
-    name: &'a Ident,
-    statement: &'a Statement,
-    /// While it is open.
-    rows: Option<CursorRows>,
-}
-
-struct CursorRows {
-    /// Those that were not fetched yet.
-    left: std::vec::IntoIter<Vec<Value>>,
-    types: Arc<[SqlType]>,
-    /// The charge of all of them, until the cursor is closed.
-    _charge: Option<GrowingCharge>,
-}
-
-impl<'a> Scope<'a> {
-    pub fn new(declarations: &'a [Declaration]) -> Self {
-        let cursor = |declaration: &'a Declaration| match declaration {
-            Declaration::Cursor { name, statement } => Some(Cursor { name, statement, rows: None }),
-            _ => None,
-        };
-        Scope { declarations, cursors: declarations.iter().filter_map(cursor).collect(), is_handling: false }
-    }
-}
 
 /// Where a program goes on.
 pub(super) enum Flow<'a> {
@@ -101,7 +68,6 @@ pub(super) struct Interpreter<'r, 'a> {
     writer: &'r mut dyn ResultWriter,
     pub(super) locals: SharedLocals,
     scopes: Vec<Scope<'a>>,
-    pub(super) slice: TimeSlice,
     /// The name of a function's result, and its value once it exists.
     pub(super) returns: Option<&'r Variable>,
     returned: Option<Value>,
@@ -133,20 +99,17 @@ impl Session {
         let scopes = (0..parameters.depth()).map(|_| Scope::new(&[])).collect();
         let locals: SharedLocals = Arc::new(Mutex::new(parameters));
         let outer = self.locals.replace(locals.clone());
-        let (locals_of_program, slice) = (locals.clone(), TimeSlice::default());
-        let mut interpreter = Interpreter {
-            session: self,
-            source,
-            writer,
-            locals: locals_of_program,
-            scopes,
-            slice,
-            returns,
-            returned: None,
-        };
+        let locals_of_program = locals.clone();
+        if self.nesting.programs == 0 {
+            self.nesting.slice.end();
+        }
+        self.nesting.programs += 1;
+        let mut interpreter =
+            Interpreter { session: self, source, writer, locals: locals_of_program, scopes, returns, returned: None };
         let ran = interpreter.step(body, span).await;
         let returned = interpreter.returned.take();
         self.locals = outer;
+        self.nesting.programs -= 1;
         let left = Left { locals: std::mem::take(&mut *locals.lock()), returned };
         match ran {
             Ok(_) => Ok((Ok(()), left)),
@@ -162,8 +125,9 @@ impl<'a> Interpreter<'_, 'a> {
     async fn steps(&mut self, steps: &'a [Step]) -> Ran<'a> {
         for step in steps {
             // Nothing that it does may ever wait, and then it would have the event loop to itself.
-            if self.slice.is_over() {
-                self.slice.give_way().await;
+            let slice = &self.session.nesting.slice;
+            if slice.is_over() {
+                slice.give_way().await;
             }
             let ran = match self.session.process.kill.check() {
                 Ok(()) => self.step(&step.statement, step.span).await,
@@ -180,14 +144,17 @@ impl<'a> Interpreter<'_, 'a> {
         Ok(Flow::Next)
     }
 
-    /// Boxed: programs are nested as deep as the parser allows.
-    fn step<'s>(&'s mut self, statement: &'a Statement, span: Span) -> LocalFuture<'s, Ran<'a>>
+    /// Boxed, and on a stack that grows: programs are nested as deep as the parser allows.
+    fn step<'s>(&'s mut self, statement: &'a Statement, span: Span) -> OnGrowingStack<dyn Future<Output = Ran<'a>> + 's>
     where
         'a: 's,
     {
+        if let Err(error) = check_stack() {
+            return OnGrowingStack(Box::pin(std::future::ready(Err(Stop::Failed(error)))));
+        }
         match statement {
-            Statement::Program(program) => Box::pin(self.program(program, statement)),
-            _ => Box::pin(self.statement(statement, span)),
+            Statement::Program(program) => OnGrowingStack(Box::pin(self.program(program, statement))),
+            _ => OnGrowingStack(Box::pin(self.statement(statement, span))),
         }
     }
 
@@ -363,7 +330,7 @@ impl<'a> Interpreter<'_, 'a> {
         let (mut results, charge) = collector.into_charged_results()?;
         let result = results.pop().unwrap_or_default();
         let types = result.columns.iter().map(|column| column.sql_type.clone()).collect();
-        self.cursor(name)?.rows = Some(CursorRows { left: result.rows.into_iter(), types, _charge: charge });
+        self.cursor(name)?.rows = Some(CursorRows::new(result.rows, types, charge));
         Ok(Flow::Next)
     }
 

@@ -2,16 +2,15 @@
 
 use crate::converted::converted;
 use crate::program_errors::undeclared_variable;
-use crate::session::Session;
+use crate::session::SessionState;
 use crate::state::locals::Locals;
 use squall_definitions::data_type::{TypeRules, resolve_type};
 use squall_parser::ast::{ColumnName, DataType, Set, SetItem, Statement};
-use squall_server_state::charset::collation;
 use squall_server_state::variables::{Values, ids};
 use squall_statement_context::StatementContext;
-use squall_types::{SqlResult, SqlType, Value};
+use squall_types::{CollationId, SqlResult, SqlType, Value};
 
-impl Session {
+impl SessionState {
     /// Whether a stored program runs that has a variable of that name.
     pub(crate) fn has_local(&self, name: &str) -> bool {
         self.locals.as_ref().is_some_and(|locals| locals.lock().type_of(name).is_some())
@@ -30,8 +29,15 @@ impl Session {
     /// When there is no such type.
     pub(super) fn local_type(&self, data_type: &DataType, name: &str) -> SqlResult<SqlType> {
         let database = Values(&self.variables.session).text(ids::COLLATION_DATABASE);
-        let collation = collation(database)?;
+        let collation = CollationId::named(database)?;
         resolve_type(data_type, name, TypeRules { collation, sql_mode: self.settings.bind.sql_mode })
+    }
+
+    /// Whether a name is that of a column of NEW that the trigger that runs may set.
+    pub(crate) fn is_settable_new(&self, name: &ColumnName) -> bool {
+        name.schema.is_none()
+            && name.table.as_ref().is_some_and(|table| table.is("NEW"))
+            && self.locals.as_ref().is_some_and(|locals| locals.lock().is_settable_new(&name.column))
     }
 
     /// Gives a column of NEW a value of some type; `false` outside of a trigger.

@@ -11,6 +11,7 @@ mod diagnostics;
 mod handlers;
 mod interpreter;
 mod locals;
+mod scope;
 mod signal;
 
 pub(crate) use check::{ProgramKind, check_called, check_program};

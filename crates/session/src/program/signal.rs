@@ -26,6 +26,7 @@ impl Session {
     pub(crate) async fn run_signal(&mut self, signal: &Signal, run: &StatementRun<'_>) -> SqlResult<Outcome> {
         let handled = self.locals.as_ref().and_then(|locals| locals.lock().handled().cloned());
         let mut error = match (signal.condition.as_ref(), handled) {
+            (Some(SignalCondition::Name(name)), None) => return Err(errors::undefined_condition(name)),
             (_, None) if signal.resignal => return Err(errors::resignal_without_handler()),
             (None, Some(handled)) => handled,
             (None, None) => return Err(errors::resignal_without_handler()),

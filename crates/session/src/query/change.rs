@@ -1,18 +1,19 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 
 use super::ChangeEnv;
-use crate::inner_session::tables_of_change;
 use crate::query::virtual_change::changed_virtual_table;
 use crate::result::writer::{ColumnMeta, OkInfo};
 use crate::result::{Failure, Outcome, ResultSet, typed_column};
-use crate::session::{Bindable, Session, StatementRun};
+use crate::session::{Bindable, Session, SessionState, StatementRun};
+use crate::statement_programs::tables_of_change;
 use squall_catalog::{Authorized, Catalog};
 use squall_definitions::edit::newer_catalog;
 use squall_parser::ast::Statement;
-use squall_planner::Binder;
 use squall_planner::dml::{ChangeLocks, DmlBinder, DmlContext, DmlOptions, DmlPlan, DmlResult, execute, execute_once};
+use squall_planner::{Binder, KeptParameters};
 use squall_row_store::{IsolationLevel, LockWait, StoreError, StoreResult};
-use squall_types::{ErrorCode, SqlError, SqlResult};
+use squall_server_state::variables::ids;
+use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
 
 /// Columns of RETURNING.
@@ -24,14 +25,14 @@ pub(crate) fn returned_columns(plan: &DmlPlan) -> Vec<ColumnMeta> {
 }
 
 impl Session {
-    /// Binds a data change with this session's settings; see [`Binder::keeps_parameters`].
+    /// Binds a data change with this session's settings; see [`Binder::kept_parameters`].
     pub(crate) fn bind_change(
         &self,
         run: &Bindable<'_>,
         catalog: &Arc<Catalog>,
-        keeps_parameters: bool,
+        kept_parameters: KeptParameters<'_>,
     ) -> SqlResult<Authorized<DmlPlan>> {
-        self.bind_change_as(run, catalog, keeps_parameters, false)
+        self.bind_change_as(run, catalog, kept_parameters, false)
     }
 
     /// [`Session::bind_change`]; see [`DmlBinder::by_query`].
@@ -39,13 +40,13 @@ impl Session {
         &self,
         run: &Bindable<'_>,
         catalog: &Arc<Catalog>,
-        keeps_parameters: bool,
+        kept_parameters: KeptParameters<'_>,
         by_query: bool,
     ) -> SqlResult<Authorized<DmlPlan>> {
         self.check_may_change(run.request.statement)?;
         let tables = super::SessionTables::new(self, &run.context, None);
         let binder = self.binder(run.request.sql, run.request.parameters, catalog, &run.context, &tables);
-        let binder = Binder { keeps_parameters, ..binder };
+        let binder = Binder { kept_parameters, ..binder };
         let locks = self.change_locks();
         let dml = DmlBinder { by_query, locks, ..DmlBinder::new(&binder, &*self.shared.store, &self.shared.rules) };
         self.security().authorize(dml.bind(run.request.statement)?)
@@ -58,7 +59,7 @@ impl Session {
         catalog: &Arc<Catalog>,
     ) -> SqlResult<Authorized<DmlPlan>> {
         if run.request.long_statement().is_none() {
-            return self.bind_change(run, catalog, false);
+            return self.bind_change(run, catalog, KeptParameters::None);
         }
         self.check_may_change(run.request.statement)?;
         let locks = self.change_locks();
@@ -67,17 +68,6 @@ impl Session {
         };
         let bound = self.bind_long(run, catalog, bind).await?;
         self.security().authorize(bound.ok_or_else(|| SqlError::internal("a long statement is not long"))?)
-    }
-
-    /// The locks of changes whose rows a query finds. A statement of its own locks only what it changes.
-    fn change_locks(&self) -> ChangeLocks {
-        if self.reads_committed_now() {
-            ChangeLocks::None
-        } else if self.isolation_now() >= IsolationLevel::RepeatableRead {
-            ChangeLocks::All
-        } else {
-            ChangeLocks::Changed
-        }
     }
 
     fn check_may_change(&self, statement: &Statement) -> SqlResult<()> {
@@ -117,8 +107,14 @@ impl Session {
             }
             Err(error) => Err(error),
         };
+        if let Err(error) = &changed
+            && matches!(run.request.statement, Statement::Insert(_))
+            && !error.is(ErrorCode::DoesNotSupportSchemaChange)
+        {
+            self.forget_insert_id();
+        }
         let result = match changed {
-            // The table was defined anew while the statement was bound, or waited for it.
+            // The table was defined again while the statement was bound, or waited for it.
             // Boxed: it is rare, and what every change keeps while it runs would be twice as large.
             Err(error) if error.is(ErrorCode::DoesNotSupportSchemaChange) => {
                 let anew = Box::pin(self.change_rows_anew(run, version, error)).await?;
@@ -169,8 +165,8 @@ impl Session {
         returning: Vec<ColumnMeta>,
         run: &StatementRun<'_>,
     ) -> Outcome {
+        self.use_insert_id(result.generated_id);
         let last_insert_id = run.packet_id(&result);
-        self.settings.insert_id = 0;
         if !returning.is_empty() {
             return Outcome::Rows(ResultSet { columns: returning, rows: result.returned });
         }
@@ -178,18 +174,7 @@ impl Session {
         Outcome::Ok(OkInfo { affected_rows, last_insert_id, tells_warnings: !info.is_empty(), info })
     }
 
-    pub(crate) fn dml_options(&self, lock_wait: LockWait) -> DmlOptions {
-        DmlOptions {
-            found_rows: self.identity.info.found_rows,
-            foreign_key_checks: self.settings.foreign_key_checks,
-            auto_increment_increment: self.settings.auto_increment_increment,
-            auto_increment_offset: self.settings.auto_increment_offset,
-            lock_wait,
-            bulk_session: None,
-        }
-    }
-
-    /// Runs a plan in the statement's transaction: on this thread if it is short and meets no lock, else on the pool.
+    /// Runs a plan in the statement's transaction: on this thread if it is short and meets no lock, or may wait for it here, else on the pool.
     pub(crate) async fn change_rows(
         &mut self,
         plan: Arc<Authorized<DmlPlan>>,
@@ -197,10 +182,13 @@ impl Session {
         catalog: Arc<Catalog>,
         inline: bool,
     ) -> SqlResult<DmlResult> {
-        // The lock that would be waited for may be one of the statement around.
-        if inline && self.nesting.inside.is_none() && !run.context.programs.are_called() {
+        if inline && !run.context.programs.are_called() {
+            let variables = run.context.user_variables.remember();
             match self.change_rows_here((*plan).as_ref(), run, catalog.clone()) {
-                Err(StoreError::WouldBlock) => run.context.begin_again(),
+                Err(StoreError::WouldBlock) => {
+                    variables.restore();
+                    run.context.begin_again();
+                }
                 result => return result.map_err(SqlError::from),
             }
         }
@@ -219,9 +207,7 @@ impl Session {
             };
             result.map_err(SqlError::from)
         };
-        let changed = self.change_on_pool(env, change).await;
-        self.close_programs(&run.context);
-        changed
+        self.change_on_pool(env, change).await
     }
 
     fn change_rows_here(
@@ -231,43 +217,23 @@ impl Session {
         catalog: Arc<Catalog>,
     ) -> StoreResult<DmlResult> {
         self.begin_statement_transaction();
+        // A part of another statement runs where it may wait, and reads in that one's view.
+        let is_part = self.nesting.inside.is_some();
+        let lock_wait = if is_part { self.lock_wait() } else { LockWait::WouldBlock };
         let env = ChangeEnv {
             shared: self.shared.clone(),
             context: run.context.clone(),
             catalog,
             parameters: run.request.parameters.into(),
-            options: self.dml_options(LockWait::WouldBlock),
+            options: self.dml_options(lock_wait),
         };
         let Some(transaction) = self.transaction.current() else {
             return Err(SqlError::internal("a statement without its transaction").into());
         };
-        transaction.begin_statement(LockWait::WouldBlock);
+        if !is_part {
+            transaction.begin_statement(lock_wait);
+        }
         env.run(transaction, |dml| execute(dml, plan))
-    }
-
-    /// 1442 for a change of what the statements around read or change.
-    fn check_unused(&self, plan: &DmlPlan) -> SqlResult<()> {
-        let Some(inside) = &self.nesting.inside else { return Ok(()) };
-        for target in plan.targets() {
-            let name = target.def().name.as_str();
-            if inside.used.iter().any(|(database, table)| *database == target.database && **table == *name) {
-                return Err(SqlError::new(ErrorCode::CantUpdateUsedTable, &[&name]));
-            }
-        }
-        Ok(())
-    }
-
-    /// `sql_safe_updates` (1175).
-    fn check_safe_update(&self, statement: &Statement) -> SqlResult<()> {
-        let unbounded = match statement {
-            Statement::Update(update) => update.selection.is_none() && update.limit.is_none(),
-            Statement::Delete(delete) => delete.selection.is_none() && delete.limit.is_none(),
-            _ => false,
-        };
-        if self.settings.bind.safe_updates && unbounded {
-            return Err(SqlError::new(ErrorCode::UpdateWithoutKeyInSafeMode, &[]));
-        }
-        Ok(())
     }
 
     /// Fills a table that CREATE TEMPORARY TABLE … SELECT has just made; when that fails the table goes again.
@@ -303,7 +269,7 @@ impl Session {
             self.check_unused(&plan)?;
             let filled = self.change_rows(Arc::new(plan), run, catalog, false).await;
             let Err(error) = filled else { return filled };
-            // The table that is read was defined anew meanwhile.
+            // The table that is read was defined again meanwhile.
             catalog = newer_catalog(&self.shared, version);
             if !error.is(ErrorCode::DoesNotSupportSchemaChange) || catalog.version == version {
                 return Err(error);
@@ -327,5 +293,70 @@ impl Session {
             columns.push(super::view::column_of_output(output));
         }
         Ok(columns)
+    }
+}
+
+impl SessionState {
+    /// The locks of changes whose rows a query finds. A statement of its own locks only what it changes.
+    fn change_locks(&self) -> ChangeLocks {
+        if self.reads_committed_now() {
+            ChangeLocks::None
+        } else if self.isolation_now() >= IsolationLevel::RepeatableRead {
+            ChangeLocks::All
+        } else {
+            ChangeLocks::Changed
+        }
+    }
+
+    /// The value of `insert_id` is for one statement: the first that generates an AUTO_INCREMENT value, or fails to.
+    pub(crate) fn use_insert_id(&mut self, generated_id: Option<u64>) {
+        if generated_id.is_some() {
+            self.forget_insert_id();
+        }
+    }
+
+    fn forget_insert_id(&mut self) {
+        if self.settings.insert_id != 0 {
+            self.set_session_value(ids::INSERT_ID, Value::UInt(0));
+            self.settings_changed();
+        }
+    }
+
+    pub(crate) fn dml_options(&self, lock_wait: LockWait) -> DmlOptions {
+        DmlOptions {
+            found_rows: self.identity.info.found_rows,
+            foreign_key_checks: self.settings.foreign_key_checks,
+            auto_increment_increment: self.settings.auto_increment_increment,
+            auto_increment_offset: self.settings.auto_increment_offset,
+            // Statements inside of another one have none.
+            insert_id: if self.nesting.session_depth > 0 { 0 } else { self.settings.insert_id },
+            lock_wait,
+            bulk_session: None,
+        }
+    }
+
+    /// 1442 for a change of what the statements around read or change.
+    fn check_unused(&self, plan: &DmlPlan) -> SqlResult<()> {
+        let Some(inside) = &self.nesting.inside else { return Ok(()) };
+        for target in plan.targets() {
+            let name = target.def().name.as_str();
+            if inside.used.iter().any(|(database, table)| *database == target.database && **table == *name) {
+                return Err(SqlError::new(ErrorCode::CantUpdateUsedTable, &[&name]));
+            }
+        }
+        Ok(())
+    }
+
+    /// `sql_safe_updates` (1175).
+    fn check_safe_update(&self, statement: &Statement) -> SqlResult<()> {
+        let unbounded = match statement {
+            Statement::Update(update) => update.selection.is_none() && update.limit.is_none(),
+            Statement::Delete(delete) => delete.selection.is_none() && delete.limit.is_none(),
+            _ => false,
+        };
+        if self.settings.bind.safe_updates && unbounded {
+            return Err(SqlError::new(ErrorCode::UpdateWithoutKeyInSafeMode, &[]));
+        }
+        Ok(())
     }
 }

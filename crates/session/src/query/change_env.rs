@@ -2,7 +2,6 @@
 
 use crate::database::Shared;
 use crate::session::{Session, StatementRun};
-use squall_accounting::work_meter::carried;
 use squall_catalog::Catalog;
 use squall_executor::StatementEnv;
 use squall_planner::dml::{DmlContext, DmlOptions, StatementRules};
@@ -26,14 +25,14 @@ pub(crate) struct ChangeEnv<'p> {
 impl ChangeEnv<'_> {
     /// The context of its expressions and queries.
     pub fn statement_env(&self, view: Option<ReadView>) -> StatementEnv {
-        StatementEnv::new(self.context.clone(), self.catalog.clone(), (*self.shared.store).clone(), view)
+        StatementEnv::new(self.context.clone(), self.catalog.clone(), self.shared.store.clone(), view)
     }
 
     /// Does something in a transaction.
     pub fn run<T>(self, transaction: &mut Transaction, work: impl FnOnce(&mut DmlContext<'_>) -> T) -> T {
         let ChangeEnv { shared, context, catalog, parameters, options } = self;
         // Moved: all sessions count references to the catalog.
-        let env = Arc::new(StatementEnv::new(context, catalog, (*shared.store).clone(), None));
+        let env = Arc::new(StatementEnv::new(context, catalog, shared.store.clone(), None));
         work(&mut dml_context(&shared, &env, transaction, &parameters, options))
     }
 
@@ -80,28 +79,26 @@ impl Session {
         }
     }
 
-    /// Does something in the statement's transaction, on a thread that may block.
+    /// Does something in the statement's transaction, on a thread that may block. The statement's programs have the session's state
+    /// meanwhile, if they have been opened.
     pub(crate) async fn change_on_pool<T: Send + 'static>(
         &mut self,
         env: ChangeEnv<'static>,
         work: impl FnOnce(&mut DmlContext<'_>) -> SqlResult<T> + Send + 'static,
     ) -> SqlResult<T> {
-        self.with_transaction_on_pool(move |transaction| env.run(transaction, work)).await
-    }
-
-    /// Lends the statement's transaction to a closure on a thread that may block.
-    pub(crate) async fn with_transaction_on_pool<T: Send + 'static>(
-        &mut self,
-        work: impl FnOnce(&mut Transaction) -> SqlResult<T> + Send + 'static,
-    ) -> SqlResult<T> {
+        let place = self.shared.runtime.waiting_threads().take()?;
         let Some(mut transaction) = self.transaction.take() else {
             return Err(SqlError::internal("a statement without its transaction"));
         };
-        let task = self.shared.runtime.pool().spawn_blocking(carried(move || {
-            let result = work(&mut transaction);
+        let context = env.context.clone();
+        self.lend_state(&context);
+        let task = self.shared.runtime.spawn_waiting(place, move || {
+            let result = env.run(&mut transaction, work);
             (transaction, result)
-        }));
-        match task.await {
+        });
+        let done = task.await;
+        self.take_state_back(&context).await?;
+        match done {
             Ok((transaction, result)) => {
                 self.transaction.put_back(transaction);
                 result

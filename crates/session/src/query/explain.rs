@@ -1,5 +1,6 @@
 //! EXPLAIN and EXPLAIN ANALYZE.
 
+use crate::change_plan::ChangePlan;
 use crate::plans::Route;
 use crate::result::writer::ResultWriter;
 use crate::result::{Failure, Outcome, ResultSet, text_column, typed_column};
@@ -11,7 +12,7 @@ use squall_planner::explain::{
     ExplainRow, explain_change, explain_change_tree, explain_columns, explain_json, explain_table, explain_tree,
     explain_tree_json,
 };
-use squall_planner::{BoundQuery, needs};
+use squall_planner::{BoundQuery, KeptParameters, needs};
 use squall_server_state::variables::{Values, ids};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
@@ -53,6 +54,15 @@ impl Session {
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) if !explain.analyze => {
                 Ok(self.explain_data_change(format, &run.with_statement(statement)).await?)
             }
+            Statement::Set(_) | Statement::Reset(_) if !explain.analyze => {
+                let plan = self.explain_configuration(&run.with_statement(statement)).await?;
+                let plan = plan.ok_or_else(|| SqlError::unsupported("EXPLAIN of this statement"))?;
+                Ok(Outcome::Rows(shown_plan(&plan, format)))
+            }
+            Statement::AlterTable(alter) if !explain.analyze => {
+                let plan = self.explain_alter_table(alter, &run.with_statement(statement))?;
+                Ok(Outcome::Rows(shown_plan(&plan, format)))
+            }
             // MySQL's words, also for changes of several tables, which it analyzes.
             _ if explain.analyze => Err(SqlError::unsupported("EXPLAIN ANALYZE on this query").into()),
             _ => Err(SqlError::unsupported("EXPLAIN of this statement").into()),
@@ -74,7 +84,7 @@ impl Session {
             return Err(SqlError::unsupported("EXPLAIN ANALYZE of a locking read"));
         }
         let view = self.view();
-        let store = (*self.shared.store).clone();
+        let store = self.shared.store.clone();
         let env = Arc::new(StatementEnv::new(run.context.clone(), catalog, store, Some(view)));
         let runtime = self.shared.runtime.clone();
         let plan = runtime.plan_on_pool(&env, bound.as_ref().part(|bound| &bound.plan)).await?;
@@ -103,7 +113,7 @@ impl Session {
 
     async fn explain_data_change(&mut self, format: Format, run: &StatementRun<'_>) -> SqlResult<Outcome> {
         let catalog = self.shared.catalog.load();
-        let plan = self.bind_change_as(run, &catalog, false, format == Format::Tree)?;
+        let plan = self.bind_change_as(run, &catalog, KeptParameters::None, format == Format::Tree)?;
         self.begin_statement_transaction();
         let env = self.change_env(run, catalog);
         let explain = move |dml: &mut DmlContext<'_>| {
@@ -114,6 +124,14 @@ impl Session {
             })
         };
         self.change_on_pool(env, explain).await.map(Outcome::Rows)
+    }
+}
+
+fn shown_plan(plan: &ChangePlan, format: Format) -> ResultSet {
+    match format {
+        Format::Table => plan.table(),
+        Format::Json => one_text(plan.json()),
+        Format::Tree => one_text(plan.tree()),
     }
 }
 

@@ -1,6 +1,8 @@
 //! The columns of a result, as a client is told of them before it runs the statement.
 
 use crate::connection::CursorBuffer;
+use crate::query::select_all::select_all;
+use crate::query::select_of;
 use crate::query::virtual_change::changed_virtual_table;
 use crate::result::column_meta::columns;
 use crate::result::writer::ColumnMeta;
@@ -71,6 +73,12 @@ impl Session {
                 let plan = self.bind_change_of(&run, &catalog).await?;
                 Ok((super::change::returned_columns(&plan), changes_base_tables(&plan).then(|| plan.needs())))
             }
+            Statement::Do(exprs) => {
+                let query = select_of(exprs);
+                let bound = self.bind_query(&query, run.request.sql, &[], &catalog, &run.context, None);
+                names_are_known(bound.map(|_| ()))?;
+                Ok((Vec::new(), None))
+            }
             Statement::TableMaintenance(maintenance) => {
                 Ok((crate::commands::maintenance_result(maintenance.kind).columns, None))
             }
@@ -133,16 +141,4 @@ fn changes_base_tables(plan: &DmlPlan) -> bool {
             change.changes.iter().all(|change| change.target.view.is_none()) && reads_base_tables(&change.query)
         }
     }
-}
-
-/// `SELECT * FROM name`.
-pub(crate) fn select_all(name: ObjectName) -> squall_parser::ast::Query {
-    use squall_parser::ast::{Query, QueryBody, Select, SelectItem, TableFactor, TableReference};
-    let factor = TableFactor { name, partitions: Vec::new(), alias: None, hints: Vec::new() };
-    let select = Select {
-        items: vec![SelectItem::Wildcard],
-        from: vec![TableReference::Table(Box::new(factor))],
-        ..Default::default()
-    };
-    Query::new(QueryBody::Select(squall_parser::ast::Deep::new(select)))
 }

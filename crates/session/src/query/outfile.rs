@@ -1,10 +1,9 @@
 //! SELECT … INTO OUTFILE: one thread writes rows while the query makes the next ones.
 
-use super::into::Format;
+use super::file_format::Format;
 use super::new_file::NewFile;
-use crate::session::Session;
+use crate::session::{Session, SessionState};
 use arrow::record_batch::RecordBatch;
-use squall_accounting::work_meter::carried;
 use squall_catalog::{Authorized, Catalog};
 use squall_file_formats::text::LineWriter;
 use squall_file_formats::{ParquetWriter, Unfit, WriteError};
@@ -28,11 +27,6 @@ const BUFFER_BYTES: usize = 256 << 10;
 const ROWS_PER_CHECK: usize = 1024;
 
 impl Session {
-    /// Whether files that statements write are synced (`select_into_disk_sync`).
-    pub(super) fn syncs_files(&self) -> bool {
-        Values(&self.variables.session).on(ids::SELECT_INTO_DISK_SYNC)
-    }
-
     /// Writes a query's rows to a file of the server, which appears when it is complete. Returns how many there are.
     pub(super) async fn write_outfile(
         &mut self,
@@ -50,6 +44,7 @@ impl Session {
             process: self.process.clone(),
             path,
         };
+        let place = self.shared.runtime.waiting_threads().take()?;
         let is_synced = self.syncs_files();
         let (new_file, output) = self
             .blocking(move |_| {
@@ -60,7 +55,7 @@ impl Session {
         let mut running = self.start_query(bound, context, catalog).await?;
         self.process.transfer.begin(Transfer::Writing);
         let (sender, batches) = mpsc::channel(BATCHES_AHEAD);
-        let writing = self.shared.runtime.pool().spawn_blocking(carried(move || output.write(new_file, batches)));
+        let writing = self.shared.runtime.spawn_waiting(place, move || output.write(new_file, batches));
         let limit = bound.calc_found_rows.unwrap_or_default();
         let (first, count) = (limit.offset, limit.count.unwrap_or(u64::MAX));
         let (mut seen, mut failed) = (0u64, None);
@@ -94,6 +89,13 @@ impl Session {
         }
         ended?;
         written.map_err(|error| SqlError::internal(format_args!("writing failed: {error}")))?
+    }
+}
+
+impl SessionState {
+    /// Whether files that statements write are synced (`select_into_disk_sync`).
+    pub(super) fn syncs_files(&self) -> bool {
+        Values(&self.variables.session).on(ids::SELECT_INTO_DISK_SYNC)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Resolves tables and variables for the planner.
 
 use crate::database::Shared;
-use crate::query::view::FoundColumns;
-use crate::result::ResultSet;
+use crate::query::found_columns::FoundColumns;
+use crate::query::rows_table::RowsTable;
 use crate::session::Session;
 use crate::set::check_read_scope;
 use crate::state::locals::{Locals, SharedLocals};
@@ -13,15 +13,12 @@ use squall_catalog::{Invoker, Privileges, TableDef};
 use squall_definitions::data_type::{TypeRules, resolve_type};
 use squall_executor::access::{RowTable, TableLock, VirtualTableProvider};
 use squall_functions::expr::BoundExpr;
-use squall_parser::ast::{
-    ColumnName, DataType, Expr, Ident, ObjectName, Query, QueryBody, Select, SelectItem, SystemVariable, TableFactor,
-    TableReference, VariableScope,
-};
+use squall_parser::ast::{ColumnName, DataType, SystemVariable, VariableScope};
 use squall_planner::bind::RowTriggers;
 use squall_planner::partition::selected_partitions;
 use squall_planner::{TableRequest, TableResolver};
-use squall_registry::{AggregateFunction, Registry, ScalarFunction, VirtualColumn, VirtualScan, VirtualTable};
-use squall_row_store::RowStore;
+use squall_registry::{AggregateFunction, Registry, ScalarFunction};
+use squall_row_store::TableStore;
 use squall_server_state::key_caches::{DEFAULT_CACHE, KeyCaches, is_of_key_cache};
 use squall_statement_context::StatementContext;
 use squall_system_variables::ReadScope;
@@ -33,7 +30,7 @@ use std::time::Duration;
 /// A session's tables and variables at the start of a statement.
 #[derive(Debug)]
 pub(crate) struct SessionTables {
-    store: Arc<RowStore>,
+    store: Arc<dyn TableStore>,
     registry: Arc<Registry>,
     context: Arc<StatementContext>,
     temporary: HashMap<(String, String), Arc<TableDef>>,
@@ -124,7 +121,7 @@ impl TableResolver for SessionTables {
                 return Err(SqlError::new(ErrorCode::KeyDoesNotExist, &[&name.as_str(), &request.alias]));
             }
         }
-        let table = RowTable::new(request.database, request.alias, definition.clone(), &self.store)?;
+        let table = RowTable::new(request.database, request.alias, definition.clone(), self.store.clone())?;
         let table = table.with_lock(lock).with_hints(request.hints);
         Ok(Arc::new(match partitions {
             Some(partitions) => table.with_partitions(partitions),
@@ -258,68 +255,5 @@ impl TableResolver for SessionTables {
             .item(&value, &variable.name)
             .ok_or_else(|| unknown(&format_args!("{}.{}", prefix.as_str(), variable.name.as_str())))?;
         Ok((Value::from(definition.item_state(&item)), definition.sql_type()))
-    }
-}
-
-/// Rows of a SHOW statement as a table, for its WHERE.
-#[derive(Debug)]
-pub(crate) struct RowsTable {
-    columns: Vec<VirtualColumn>,
-    rows: Vec<Vec<Value>>,
-}
-
-impl RowsTable {
-    /// A database that no identifier can name.
-    pub const DATABASE: &'static str = squall_system_tables::ROWS_OF_STATEMENT;
-    /// The table in it.
-    pub const NAME: &'static str = "rows";
-
-    /// `SELECT *` of the table in [`RowsTable::DATABASE`], whatever it is.
-    pub fn select_all(condition: Option<Expr>) -> Query {
-        let factor = TableFactor {
-            name: ObjectName { schema: Some(Ident::new(Self::DATABASE)), name: Ident::new(Self::NAME) },
-            partitions: Vec::new(),
-            alias: None,
-            hints: Vec::new(),
-        };
-        Query::new(QueryBody::Select(squall_parser::ast::Deep::new(Select {
-            items: vec![SelectItem::Wildcard],
-            from: vec![TableReference::Table(Box::new(factor))],
-            selection: condition,
-            ..Default::default()
-        })))
-    }
-
-    /// A result as a table.
-    pub fn provider(result: ResultSet) -> Arc<dyn TableProvider> {
-        let columns = result
-            .columns
-            .iter()
-            .map(|column| VirtualColumn {
-                name: column.name.to_string().into(),
-                sql_type: column.sql_type.clone(),
-                nullable: true,
-                invisible: false,
-            })
-            .collect();
-        Arc::new(VirtualTableProvider::new(Arc::new(RowsTable { columns, rows: result.rows })))
-    }
-}
-
-impl VirtualTable for RowsTable {
-    fn database(&self) -> &str {
-        Self::DATABASE
-    }
-
-    fn name(&self) -> &str {
-        Self::NAME
-    }
-
-    fn columns(&self) -> &[VirtualColumn] {
-        &self.columns
-    }
-
-    fn rows(&self, _scan: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
-        Ok(self.rows.clone())
     }
 }

@@ -1,21 +1,19 @@
 //! Views and tables made from queries: their columns and texts.
 
-use crate::query::SessionTables;
+use crate::query::found_columns::FoundColumns;
+use crate::query::resolver::SessionTables;
+use crate::query::select_all::select_all;
 use crate::session::{Session, StatementRun, parse_error};
-use parking_lot::Mutex;
 use squall_catalog::{ColumnDef, ColumnDefault, ColumnId};
 use squall_definitions::column::holds_blob;
 use squall_definitions::view::ResolvedView;
-use squall_parser::ast::{
-    self, ColumnName, CreateView, Expr, Ident, Literal, NameMut, ObjectName, Query, QueryBody, SelectItem,
-};
+use squall_parser::ast::{self, CreateView, Expr, Ident, ObjectName, Query, QueryBody, SelectItem};
 use squall_planner::OutputColumn;
 use squall_planner::bind::parse_options;
 use squall_planner::dml::target::zero_value;
 use squall_statement_context::StatementContext;
 use squall_system_tables as information_schema;
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, StringKind, Value};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The column that CREATE TABLE … SELECT makes of a result's.
@@ -27,8 +25,7 @@ pub(crate) fn column_of_output(output: &OutputColumn) -> ColumnDef {
         // An expression may be longer than any VARCHAR.
         SqlType::String { kind: StringKind::Char | StringKind::Varchar, length, collation }
             if source.is_none()
-                && u64::from(*length) * u64::from(squall_server_state::charset::bytes_per_character(*collation))
-                    > 65_535 =>
+                && u64::from(*length) * u64::from(collation.charset().bytes_per_character_max()) > 65_535 =>
         {
             SqlType::longtext(*collation)
         }
@@ -115,7 +112,7 @@ impl Session {
     ) -> SqlResult<Vec<Vec<Value>>> {
         let object = ObjectName { schema: Some(Ident::new(name.0.as_str())), name: Ident::new(name.1.as_str()) };
         let catalog = self.shared.catalog.load();
-        let bound = self.bind_query(&super::meta::select_all(object), b"", &[], &catalog, context, None)?;
+        let bound = self.bind_query(&select_all(object), b"", &[], &catalog, context, None)?;
         let s = |text: &str| Value::String(text.to_string());
         let mut rows = Vec::with_capacity(bound.columns.len());
         let is_seen = |output: &&OutputColumn| self.identity.access.sees_column(&name.0, &name.1, &output.name);
@@ -127,7 +124,7 @@ impl Session {
                     .sql_type
                     .collation()
                     .filter(|_| squall_system_tables::type_text::has_charset(&column.sql_type));
-                row.push(collation.map_or(Value::Null, |id| s(squall_server_state::charset::collation_name(id))));
+                row.push(collation.map_or(Value::Null, |id| s(id.name())));
             }
             row.extend([s(if column.nullable { "YES" } else { "NO" }), s("")]);
             row.push(information_schema::column_default(&column).map_or(Value::Null, Value::String));
@@ -221,44 +218,6 @@ fn column_item(output: &OutputColumn) -> SelectItem {
         alias: Some(Ident::new(&*output.name)),
         span: Default::default(),
     }))
-}
-
-/// The resolved names of columns, by their positions in the text: the table's database, if it has one, and the table's name.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct FoundColumns(Arc<Mutex<HashMap<usize, TableOfColumn>>>);
-
-/// The database of a table that has one, and what the table is called.
-type TableOfColumn = (Option<Ident>, Ident);
-
-impl FoundColumns {
-    /// Remembers a column.
-    pub fn add(&self, name: &ColumnName, database: Option<&str>, table: &str) {
-        let found = (database.map(Ident::new), Ident::new(table));
-        self.0.lock().insert(std::ptr::from_ref(name).addr(), found);
-    }
-
-    /// Puts tables in front of the names of a query that has been bound, as MySQL prints a view: with their databases,
-    /// unless they are called otherwise than by their names. COUNT(*) counts zeros.
-    fn qualify(&self, query: &mut Query) {
-        let mut aliases = Vec::new();
-        query.for_each_name_mut(&mut |name| {
-            if let NameMut::Alias(alias) = name {
-                aliases.push(alias.clone());
-            }
-        });
-        let found = self.0.lock();
-        query.for_each_name_mut(&mut |name| match name {
-            NameMut::Column(name) => {
-                let Some((database, table)) = found.get(&std::ptr::from_ref(name).addr()) else { return };
-                name.schema = database.clone().filter(|_| !aliases.contains(table));
-                name.table = Some(table.clone());
-            }
-            NameMut::Aggregate(call) if call.arguments.is_empty() => {
-                call.arguments.push(Expr::Literal(Literal::Integer("0".into())));
-            }
-            _ => {}
-        });
-    }
 }
 
 /// Puts the database in front of every table that has none; names of WITH stay.

@@ -41,6 +41,10 @@ impl Session {
         if self.nesting.is_within_read_only {
             return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]));
         }
+        // Settings that are rows are kept, others are of this run of the server.
+        if !table.database().eq_ignore_ascii_case(squall_system_tables::PERFORMANCE) {
+            self.check_server_writable()?;
+        }
         match run.request.statement {
             Statement::Insert(_) => {
                 table.change(VirtualChange::Insert, &run.context)?;

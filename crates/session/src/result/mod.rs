@@ -1,6 +1,8 @@
 //! Results that a command makes itself: a few columns, and rows of values.
 
 pub(crate) mod column_meta;
+pub(crate) mod description;
+pub(crate) mod followed_table;
 pub(crate) mod pass_on;
 pub(crate) mod writer;
 

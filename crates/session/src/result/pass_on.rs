@@ -66,6 +66,9 @@ impl ResultWriter for PassOn<'_> {
     fn error(&mut self, error: &SqlError) {
         self.error = Some(error.clone());
     }
+    fn is_satisfied(&self) -> bool {
+        self.writer.is_satisfied()
+    }
     fn needs_flush(&self) -> bool {
         self.writer.needs_flush()
     }

@@ -131,6 +131,10 @@ pub trait ResultWriter: RowWriter {
     fn conditions(&mut self, _conditions: &[Warning]) {}
     /// The statement failed (perhaps after some rows).
     fn error(&mut self, error: &SqlError);
+    /// Whether no more rows of this result set are wanted, so that its query may stop as if they had all come.
+    fn is_satisfied(&self) -> bool {
+        false
+    }
     /// Whether [`ResultWriter::flush`] should be awaited before more rows or the next statement: enough is buffered, or
     /// others have waited long enough for this thread. Never, for a writer that keeps everything.
     fn needs_flush(&self) -> bool {

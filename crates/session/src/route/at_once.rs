@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// An attempt to answer.
 enum Attempt {
-    /// With so many rows, or an error. Only the end of the result is not written.
+    /// With this many rows, or an error. Only the end of the result is not written.
     Answered(Answered, SqlResult<u64>),
     /// Nothing has happened; the statement can be run by this route.
     Left(Option<Route>),
@@ -91,6 +91,32 @@ impl Session {
         }
     }
 
+    /// Answers a text with a value for each `?` of it; what was found out if it was not answered.
+    pub(crate) fn answer_with_values(&mut self, sql: &[u8], values: &[Value], writer: &mut dyn ResultWriter) -> AtOnce {
+        let begun = self.begin_at_once();
+        let Some(Found { statement: Some(statement), route, .. }) = self.route_of_values(sql, values) else {
+            return AtOnce::Left(Unanswered::default());
+        };
+        let left = |statement, route| {
+            AtOnce::Left(Unanswered(Some(Found { statement: Some(statement), route, parameters: Vec::new() })))
+        };
+        if !self.may_answer_by(&route) {
+            return left(statement, route);
+        }
+        match self.answer(&route, values, writer) {
+            Attempt::Answered(answered, written) => {
+                // Only logs ask for the places of the values.
+                let places = if begun.logs.any() { statement.places() } else { &[] };
+                let logged = Logged { sql, executed: Some((places, values)) };
+                let digest = DigestOf::Prepared(&statement);
+                self.end_at_once((begun, &answered), (logged, digest, None), written, writer);
+                AtOnce::Answered
+            }
+            Attempt::Left(Some(route)) => left(statement, route),
+            Attempt::Left(None) => AtOnce::Left(Unanswered::default()),
+        }
+    }
+
     /// Whether a statement of this route may be answered before it is logged: an audited one has to be in the log before it runs.
     fn may_answer_by(&self, route: &Route) -> bool {
         route.is_short() && !self.shared.logs.active().audit()
@@ -110,9 +136,11 @@ impl Session {
     fn may_answer_at_once(&mut self) -> bool {
         let plain = self.settings.select_limit == u64::MAX
             && self.held_locks.tables.is_none()
+            && !self.shared.write_locked.any()
             && self.xa.is_none()
             && self.held_locks.backup_stage.is_none()
-            && !self.identity.password_expired;
+            && !self.identity.password_expired
+            && self.identity.hourly_use.is_none();
         if plain {
             self.process.kill.reset();
         }

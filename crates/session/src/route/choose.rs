@@ -12,7 +12,7 @@ use squall_planner::dml::DmlPlan;
 use squall_planner::dml::plan::InsertRows;
 use squall_planner::point::{self, ConstantRow};
 use squall_planner::rowwise::{self, RowPlan};
-use squall_planner::{Binder, ParameterKind};
+use squall_planner::{Binder, KeptParameters, ParameterKind};
 use squall_statement_context::StatementContext;
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
@@ -66,7 +66,7 @@ impl Session {
             return Some(Route::FullPlanner);
         }
         let is_for_kinds = valid_for == ValidFor::Kinds;
-        // LOCK TABLES is looked at by the full planner, and where kept routes are used.
+        // LOCK TABLES is looked at by the full planner, and where cached routes are used.
         let may_read = is_for_kinds || self.held_locks.tables.is_none();
         // Variables of a stored program hide columns, which only the binder knows.
         if allowed == QueryRoute::Auto && self.locals.is_none() {
@@ -88,7 +88,7 @@ impl Session {
         }
         match valid_for {
             ValidFor::Values => {
-                let plan = self.row_plan(query, run, false)?;
+                let plan = self.row_plan(query, run, KeptParameters::None)?;
                 Some(Route::RowByRow(Arc::new(RowsPlan::new(plan, Box::default()))))
             }
             ValidFor::Kinds => self.rows_for_kinds(query, run),
@@ -141,19 +141,24 @@ impl Session {
         if run.request.sql.contains(&b'@') {
             return None;
         }
-        match self.row_plan(query, run, true) {
+        match self.row_plan(query, run, KeptParameters::All) {
             Some(plan) => plan.is_valid_for_kinds().then(|| Route::RowByRow(Arc::new(RowsPlan::new(plan, kinds)))),
             None => Some(Route::FullPlanner),
         }
     }
 
     /// The plan of a small query, if the session may read what it reads.
-    fn row_plan(&self, query: &Query, run: &Bindable<'_>, keeps_parameters: bool) -> Option<Authorized<Arc<RowPlan>>> {
+    fn row_plan(
+        &self,
+        query: &Query,
+        run: &Bindable<'_>,
+        kept_parameters: KeptParameters<'_>,
+    ) -> Option<Authorized<Arc<RowPlan>>> {
         let catalog: Arc<Catalog> = self.shared.catalog.load();
         let table_of = |name: &ast::ObjectName| base_table(&self.security(), &catalog, name);
         let tables = SessionTables::new(self, &run.context, None);
         let (sql, parameters) = (run.request.sql, run.request.parameters);
-        let binder = Binder { keeps_parameters, ..self.binder(sql, parameters, &catalog, &run.context, &tables) };
+        let binder = Binder { kept_parameters, ..self.binder(sql, parameters, &catalog, &run.context, &tables) };
         let plan = rowwise::plan(query, &binder, &*self.shared.store, &table_of)?;
         // Stored programs have a transaction, which short routes do without.
         if run.context.programs.are_called() {
@@ -166,7 +171,7 @@ impl Session {
         let Some(kinds) = run.request.parameters.iter().map(ParameterKind::of).collect::<Option<Box<[_]>>>() else {
             return Ok(None);
         };
-        let plan = self.bind_change(run, &self.shared.catalog.load(), true)?;
+        let plan = self.bind_change(run, &self.shared.catalog.load(), KeptParameters::All)?;
         if run.context.programs.are_called() {
             return Ok(None);
         }

@@ -15,7 +15,6 @@ use squall_parser::ast::{
     AlterRoutine, Characteristics, CreateRoutine, DataAccess, DropObject, ParameterMode, RoutineBody, Security,
     Statement,
 };
-use squall_server_state::charset::collation_name;
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
 use squall_statement_context::StatementContext;
@@ -79,7 +78,7 @@ impl Session {
         let make = move |shared: &crate::database::Shared| {
             create_routine(&shared.state, &database, routine, if_there, creator.as_ref(), accounts)
         };
-        match self.blocking(make).await? {
+        match self.waiting(make).await? {
             true => Ok(Outcome::done()),
             false => Ok(noted(existing, context)),
         }
@@ -157,7 +156,7 @@ impl Session {
             sql_mode: self.settings.bind.sql_mode.0,
             client_charset: values.text(ids::CHARACTER_SET_CLIENT).to_string(),
             connection_collation: values.text(ids::COLLATION_CONNECTION).to_string(),
-            database_collation: collation_name(known.collation).to_string(),
+            database_collation: known.collation.name().to_string(),
             created_micros: now,
             altered_micros: now,
         };
@@ -176,7 +175,7 @@ impl Session {
                 *routine = with_characteristics(routine.clone(), &characteristics);
             })
         };
-        self.blocking(change).await?;
+        self.waiting(change).await?;
         Ok(Outcome::done())
     }
 
@@ -197,7 +196,7 @@ impl Session {
             let accounts = self.shared.accounts.begin_change().await;
             let remove =
                 move |shared: &crate::database::Shared| drop_routine(&shared.state, (&database, kind, &name), accounts);
-            if !is_own && self.blocking(remove).await? {
+            if !is_own && self.waiting(remove).await? {
                 continue;
             }
             if !drop.if_exists {

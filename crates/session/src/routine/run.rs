@@ -8,13 +8,11 @@ use crate::result::Failure;
 use crate::result::writer::{OkInfo, ResultWriter};
 use crate::session::{Authenticated, Session};
 use crate::state::locals::Locals;
-use squall_catalog::{AccessMap, AccountKey, Invoker, Need, Object, Privileges};
-use squall_server_state::charset::{charset_name, collation};
+use squall_catalog::{AccessMap, AccountKey, ActiveGrants, Invoker, Need, Object, Privileges};
 use squall_server_state::variables::{Values, ids};
 use squall_statement_context::NestedStatements;
 use squall_system_variables::VariableId;
-use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
-use std::collections::BTreeSet;
+use squall_types::{CollationId, ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
 /// Variables that have their creator's values in a body; the body's own settings end with it.
@@ -32,6 +30,8 @@ pub(crate) struct Outer {
     values: [Value; OF_BODY.len()],
     database: Option<Arc<str>>,
     identity: Option<Identity>,
+    /// The version of the settings before, and in the body.
+    versions: (u64, u64),
 }
 
 /// The settings of a stored program's body.
@@ -69,7 +69,7 @@ pub(crate) struct Identity {
     account: AccountKey,
     current_user: Arc<str>,
     access: Arc<AccessMap>,
-    active_roles: Arc<BTreeSet<AccountKey>>,
+    active_grants: Arc<ActiveGrants>,
     nested: Option<Arc<dyn NestedStatements>>,
     password_expired: bool,
     authenticated: Option<Arc<Authenticated>>,
@@ -110,7 +110,7 @@ impl Session {
         Ok((OkInfo { affected_rows, ..OkInfo::default() }, left.locals.into_parameters()))
     }
 
-    /// Runs the body of a stored function for `invoker`, in a session inside of the statement that calls it. Gives the returned
+    /// Runs the body of a stored function for `invoker`, inside of the statement that calls it. Gives the returned
     /// value.
     ///
     /// # Errors
@@ -147,9 +147,9 @@ impl Session {
         let sql_type = def.returns.clone().unwrap_or(SqlType::Null);
         let returns = Variable { name: def.name.as_str().into(), sql_type };
         // It gives no rows: there is no client to send them to.
-        let mut nobody = Collector::default();
+        let mut discarded = Collector::default();
         let program =
-            self.run_program(&routine.body, routine.span, def.body.as_bytes(), locals, Some(&returns), &mut nobody);
+            self.run_program(&routine.body, routine.span, def.body.as_bytes(), locals, Some(&returns), &mut discarded);
         let (result, left) = program.await.map_err(SqlError::internal)?;
         result?;
         left.returned.ok_or_else(|| SqlError::new(ErrorCode::SpNoReturnAtEnd, &[&def.name]))
@@ -171,9 +171,8 @@ impl Session {
     /// # Errors
     /// 1449 for a missing account, and errors of its privileges.
     pub(crate) fn enter_body(&mut self, body: &BodyOf<'_>, runs_as: &Invoker) -> SqlResult<Outer> {
-        let identity = self.enter_identity(&body.needed, runs_as)?;
         let values = OF_BODY.map(|id| self.variables.session.get(id).clone());
-        let charset = |name: &str| collation(name).map(charset_name).map(Value::from);
+        let charset = |name: &str| CollationId::named(name).map(|id| id.charset().name()).map(Value::from);
         let inner = [
             Value::String(SqlMode(body.sql_mode).to_string()),
             Value::from(body.client_charset),
@@ -183,15 +182,22 @@ impl Session {
             Value::from(body.database_collation),
         ];
         let database = self.default_database().cloned();
+        let before = self.settings_version.get();
+        let identity = self.enter_identity(&body.needed, runs_as)?;
         self.set_settings(&inner, Some(body.database));
-        Ok(Outer { values, database, identity })
+        Ok(Outer { values, database, identity, versions: (before, self.settings_version.get()) })
     }
 
     /// Takes that back.
     pub(crate) fn leave_body(&mut self, outer: Outer) {
+        let (before, entered) = outer.versions;
+        let is_unchanged = self.settings_version.get() == entered;
         self.set_settings(&outer.values, outer.database.as_ref());
         if let Some(identity) = outer.identity {
             self.leave_identity(identity);
+        }
+        if is_unchanged {
+            self.settings_version.return_to(before);
         }
     }
 
@@ -200,13 +206,13 @@ impl Session {
         self.identity.account = identity.account;
         self.identity.current_user = identity.current_user;
         self.identity.access = identity.access;
-        self.identity.active_roles = identity.active_roles;
+        self.identity.active_grants = identity.active_grants;
         self.nested = identity.nested;
         self.identity.password_expired = identity.password_expired;
         self.identity.authenticated = identity.authenticated;
         // The grants may have changed meanwhile.
         self.identity.accounts_seen = 0;
-        self.settings_version += 1;
+        self.settings_version.renew();
     }
 
     /// Sets what a routine has of its own. Plans of the session hold on where it is as it was.
@@ -227,13 +233,13 @@ impl Session {
     /// Makes the session do things as who has logged in, inside of a routine that runs as its definer. `None` if it does so already.
     pub(crate) fn enter_authenticated(&mut self) -> Option<Identity> {
         let authenticated = self.identity.authenticated.clone()?;
-        Some(self.change_identity(authenticated.account.clone(), authenticated.active_roles.clone(), None))
+        Some(self.change_identity(authenticated.account.clone(), authenticated.active_grants.clone(), None))
     }
 
     fn change_identity(
         &mut self,
         account: AccountKey,
-        roles: Arc<BTreeSet<AccountKey>>,
+        active_grants: Arc<ActiveGrants>,
         authenticated: Option<Arc<Authenticated>>,
     ) -> Identity {
         let current_user = format!("{}@{}", account.user, account.host).into();
@@ -241,7 +247,7 @@ impl Session {
             account: std::mem::replace(&mut self.identity.account, account),
             current_user: std::mem::replace(&mut self.identity.current_user, current_user),
             access: self.identity.access.clone(),
-            active_roles: std::mem::replace(&mut self.identity.active_roles, roles),
+            active_grants: std::mem::replace(&mut self.identity.active_grants, active_grants),
             nested: self.nested.clone(),
             password_expired: self.identity.password_expired,
             authenticated: std::mem::replace(&mut self.identity.authenticated, authenticated),
@@ -256,7 +262,8 @@ impl Session {
     /// 1449 for a missing account, and errors of its privileges.
     fn enter_identity(&mut self, needed: &Need, runs_as: &Invoker) -> SqlResult<Option<Identity>> {
         let key = match runs_as {
-            Invoker::Definer(key) if *key != self.identity.account => key,
+            // A limit of the session does not hold for what a program of its account does.
+            Invoker::Definer(key) if *key != self.identity.account || self.identity.access.is_limited() => key,
             _ => return Ok(None),
         };
         let accounts = self.shared.accounts.load_full();
@@ -267,7 +274,7 @@ impl Session {
             });
         };
         let all_roles = Values(&self.variables.global).on(ids::ACTIVATE_ALL_ROLES_ON_LOGIN);
-        let roles = Arc::new(accounts.roles_at_first(definer, all_roles));
+        let roles = Arc::new(accounts.roles_at_first(definer, all_roles).into());
         let authenticated = self.identity.authenticated();
         let identity = self.change_identity(key.clone(), roles, Some(authenticated));
         // No client logs in as the definer.

@@ -8,6 +8,8 @@ use crate::state::commit_target::CommitTarget;
 pub(crate) struct CommandState {
     /// When it came, microseconds since 1970 UTC.
     pub start_micros: i64,
+    /// Whether its next statement counts for the limits of its account. Those that the statement runs in turn, such as a procedure's, do not.
+    pub is_counted: bool,
     /// Whether the connection ends after it (COMMIT RELEASE).
     pub ends_connection: bool,
     /// The changes for session tracking.
@@ -37,7 +39,7 @@ pub(crate) struct PreviousStatement {
 }
 
 impl PreviousStatement {
-    /// It was a query with so many rows.
+    /// It was a query with this many rows.
     pub fn of_query(&mut self, rows: u64) {
         self.row_count = -1;
         self.found_rows = rows;

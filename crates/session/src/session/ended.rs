@@ -95,7 +95,10 @@ impl Session {
             number => self.diagnostics.last_error().filter(|error| error.code == number),
         };
         let error = error.map(|error| shown_error(error, text));
-        let shown_text = self.shown(text);
+        let shown_text = match &ended.digest {
+            DigestOf::Prepared(prepared) if std::ptr::eq(text, &*prepared.sql) => self.shown_prepared(prepared),
+            _ => self.shown(text),
+        };
         let shown = Shown { text: &shown_text, error: error.as_deref() };
         let schema = ended.database.map_or(self.default_database(), Option::as_ref);
         self.process.statements.add(&statistics.statements, schema, digest, ended.kind.event_name(), &measured, shown);

@@ -1,14 +1,17 @@
 //! Locks that a session holds for longer than a statement.
 
 use crate::state::backup::Backing;
+use crate::state::write_locked_tables::WriteLocked;
 use squall_catalog::LockedNames;
 use squall_row_store::{GlobalReadLock, SessionLocks};
 
 /// LOCK TABLES in force.
 #[derive(Debug)]
 pub(crate) struct HeldTableLocks {
-    /// Given back when it goes; a session inside of a statement has none of its own.
-    pub _locks: Option<SessionLocks>,
+    /// Given back when it goes.
+    pub _locks: SessionLocks,
+    /// The tables that others do not read; given back, too.
+    pub _write_locked: WriteLocked,
     /// The tables that may be used.
     pub names: LockedNames,
 }
@@ -24,12 +27,4 @@ pub(crate) struct HeldLocks {
     pub backup_stage: Option<Backing>,
     /// LOCK TABLES.
     pub tables: Option<HeldTableLocks>,
-}
-
-impl HeldLocks {
-    /// The locks of a session inside of this one's statement: it may use the same tables, and gives nothing back.
-    pub fn within(&self) -> HeldLocks {
-        let names = |held: &HeldTableLocks| HeldTableLocks { _locks: None, names: held.names.clone() };
-        HeldLocks { global_read: None, backup: None, backup_stage: None, tables: self.tables.as_ref().map(names) }
-    }
 }

@@ -1,17 +1,10 @@
-//! Sessions that run stored programs inside another session's statement.
+//! The statements that a session is inside of.
 
-use super::{CommandState, Identity, PreviousStatement, Session, SessionLog};
-use crate::plans::session_cache::SessionPlanCache;
-use crate::state::diagnostics::DiagnosticsArea;
-use crate::state::prepared_statements::PreparedStatements;
-use crate::state::transaction::{OpenTransaction, TransactionState};
+use super::Session;
 use crate::statement_kind::refused_in_function;
 use squall_parser::ast::Statement;
-use squall_row_store::Transaction;
-use squall_statement_context::StatementContext;
-use squall_types::{ErrorCode, Level, SqlError, SqlResult, Warning};
+use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Statements inside of each other, at most (1424): each of those inside has a thread.
 const DEPTH_MAX: u32 = 32;
@@ -33,77 +26,17 @@ pub(crate) struct Inside {
 }
 
 impl Session {
-    /// A session for the programs of this one's statement: of the same process, with all that this one has set.
-    pub(crate) fn inside_of_statement(&self, context: &StatementContext) -> SqlResult<Session> {
-        if self.nesting.session_depth >= DEPTH_MAX {
-            return Err(SqlError::new(ErrorCode::SpNoRecursion, &[]));
-        }
-        let inside = Inside {
-            now_micros: context.now_micros,
-            used: Arc::default(),
-            word: "function",
-            is_in_trigger: context.is_in_trigger,
-        };
-        let mut inner = Session {
-            shared: self.shared.clone(),
-            process: self.process.clone(),
-            identity: Identity { password_expired: false, ..self.identity.clone() },
-            nesting: self.nesting.within(inside),
-            held_locks: self.held_locks.within(),
-            command: CommandState::at(self.command.start_micros),
-            previous: PreviousStatement {
-                found_rows: context.found_rows,
-                row_count: context.row_count,
-                last_insert_id: context.last_insert_id.load(Ordering::Relaxed),
-            },
-            variables: self.variables.clone(),
-            settings: self.settings.clone(),
-            user_variables: self.user_variables.clone(),
-            transaction: TransactionState::default(),
-            diagnostics: DiagnosticsArea::default(),
-            prepared: PreparedStatements::default(),
-            session_plans: SessionPlanCache::default(),
-            settings_version: 0,
-            temporary_tables: self.temporary_tables.clone(),
-            xa: None,
-            handlers: Vec::new(),
-            random_state: context.random_state.load(Ordering::Relaxed),
-            version: self.version.clone(),
-            multi_statements: false,
-            locals: None,
-            log: SessionLog::new(self.log.client.clone()),
-            logs_disconnect: false,
-            nested: None,
-            appends: Arc::default(),
-        };
-        inner.offer_nested_statements();
-        Ok(inner)
-    }
-
-    /// A call begins, in the transaction of the statement around.
-    pub(crate) fn begin_call(&mut self, transaction: Transaction, used: Arc<[UsedTable]>, is_in_trigger: bool) {
-        let options = transaction.options();
-        self.transaction.open = Some(OpenTransaction {
-            read_only: options.read_only,
-            isolation: options.isolation,
-            transaction: Some(transaction),
-            explicit: true,
-            savepoints: Vec::new(),
-        });
-        self.diagnostics.clear();
-        if let Some(inside) = &mut self.nesting.inside {
-            inside.used = used;
-            inside.is_in_trigger = is_in_trigger;
+    /// 1424 for statements too deep inside of each other.
+    pub(crate) fn check_depth(&self) -> SqlResult<()> {
+        match self.nesting.session_depth >= DEPTH_MAX {
+            true => Err(SqlError::new(ErrorCode::SpNoRecursion, &[])),
+            false => Ok(()),
         }
     }
 
-    /// A call has ended: gives the transaction back, and what a call that succeeded warns of.
-    pub(crate) fn end_call(&mut self, has_succeeded: bool) -> (Option<Transaction>, Vec<Warning>) {
-        let told = self.diagnostics.rows().iter().filter(|row| has_succeeded && row.level != Level::Error);
-        let warnings = told.cloned().collect();
-        self.transaction.undo = None;
-        self.command.changes.clear();
-        (self.transaction.open.take().and_then(|open| open.transaction), warnings)
+    /// Whether a trigger runs, or what one has called.
+    pub(crate) fn is_in_trigger(&self) -> bool {
+        self.nesting.inside.as_ref().is_some_and(|inside| inside.is_in_trigger)
     }
 
     /// Whether a statement may run here: inside of another it has neither a transaction nor a result of its own (1336, 1422).

@@ -2,6 +2,7 @@
 
 use super::inside::Inside;
 use crate::plans::routine_cache::ParsedRoutine;
+use crate::time_slice::TimeSlice;
 use std::sync::Arc;
 
 /// What runs around the current statement.
@@ -11,8 +12,14 @@ pub(crate) struct Nesting {
     pub call_depth: u32,
     /// Stored procedures among them, the innermost last.
     pub calls: Vec<Arc<ParsedRoutine>>,
+    /// Stored programs and blocks under way, one inside the other.
+    pub programs: u32,
+    /// That of the outermost program: programs inside of each other pause together, since each pause returns through all of them.
+    pub slice: TimeSlice,
     /// Texts of EXECUTE under way, one inside the other.
     pub execute_depth: u32,
+    /// EXECUTE and EXECUTE IMMEDIATE under way, one inside the other.
+    pub prepared_depth: u32,
     /// Sessions that this one is inside of.
     pub session_depth: u32,
     /// The statements that the session is inside of, whose transaction it works in.
@@ -21,19 +28,4 @@ pub(crate) struct Nesting {
     pub is_within_read_only: bool,
     /// Whether it works for a statement of a child session.
     pub is_within_child: bool,
-}
-
-impl Nesting {
-    /// The nesting of a session inside of a statement at this place.
-    pub fn within(&self, inside: Inside) -> Nesting {
-        Nesting {
-            call_depth: self.call_depth,
-            calls: self.calls.clone(),
-            execute_depth: self.execute_depth,
-            session_depth: self.session_depth + 1,
-            inside: Some(inside),
-            is_within_read_only: self.is_within_read_only,
-            is_within_child: self.is_within_child,
-        }
-    }
 }

@@ -1,13 +1,14 @@
 //! The life of a statement: context, privileges, dispatch, transaction, diagnostics, answer.
 
-use super::{Request, Session, StatementRun};
+use super::{Request, Session, SessionState, StatementRun};
+use crate::plans::prepared::PreparedStatement;
 use crate::plans::statements::syntax_error_near;
 use crate::result::writer::{ResultWriter, StatusInfo};
 use crate::result::{Failure, Outcome, put_rows};
 use crate::state::timer::TimerGuard;
 use parking_lot::Mutex;
 use squall_instrumentation::process::count;
-use squall_parser::ast::{Set, Statement};
+use squall_parser::ast::Statement;
 use squall_planner::dml::DmlResult;
 use squall_server_state::now_micros;
 use squall_statement_context::{FulltextSlot, Programs, StatementContext, TableUses};
@@ -20,30 +21,42 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 const SHOWN_BYTES_MAX: usize = 64 << 10;
 
 impl Session {
-    /// A statement as the process list, performance_schema and listeners have it: with `<secret>` in place of passwords, also within the texts that it runs. A long
-    /// one is cut.
-    pub(crate) fn shown<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
-        let beginning = &text[..text.len().min(SHOWN_BYTES_MAX)];
-        if !squall_parser::may_hold_strings(beginning) || !squall_parser::may_hold_secrets(beginning) {
-            return Cow::Borrowed(beginning);
-        }
-        let mut masked = Vec::with_capacity(beginning.len());
-        squall_logs::text::push_statement(&mut masked, text, &self.parse_options(), SHOWN_BYTES_MAX, false);
-        Cow::Owned(masked)
+    /// A command that executes a statement begins, with a text that has not been [shown](SessionState::shown) yet.
+    pub(crate) fn begin_command(&mut self, command: &'static str, sql: &[u8]) {
+        self.count_question();
+        self.begin_unasked(command, sql);
     }
 
-    /// A command begins, with a text that has not been [shown](Session::shown) yet.
-    pub(crate) fn begin_command(&mut self, command: &'static str, sql: &[u8]) {
-        self.process.kill.reset();
+    /// A command executes a prepared statement.
+    pub(crate) fn begin_execution(&mut self, prepared: &PreparedStatement) {
+        self.count_question();
+        self.count_query();
+        self.show_text("Execute", &self.shown_prepared(prepared));
+    }
+
+    fn count_question(&mut self) {
         count(&self.process.status.questions);
+        self.command.is_counted = true;
+    }
+
+    fn count_query(&self) {
+        self.process.kill.reset();
         count(&self.process.status.queries);
+    }
+
+    /// A command begins that is none of `Questions`, as those are that only prepare a statement.
+    pub(crate) fn begin_unasked(&mut self, command: &'static str, sql: &[u8]) {
+        self.count_query();
         self.show_command(command, sql);
     }
 
     /// The process list shows a statement.
     pub(crate) fn show_command(&self, command: &'static str, sql: &[u8]) {
-        let beginning = &sql[..sql.len().min(SHOWN_BYTES_MAX)];
-        self.process.begin(command, &String::from_utf8_lossy(&self.shown(beginning)), now_micros());
+        self.show_text(command, &self.shown(&sql[..sql.len().min(SHOWN_BYTES_MAX)]));
+    }
+
+    fn show_text(&self, command: &'static str, shown: &[u8]) {
+        self.process.begin(command, &String::from_utf8_lossy(shown), now_micros());
     }
 
     pub(crate) async fn end_command(&mut self, writer: &mut dyn ResultWriter) -> std::io::Result<()> {
@@ -77,7 +90,9 @@ impl Session {
         let logged = if logs.any() { self.log_start(logs, request.logged(), Some(request.statement)) } else { Ok(()) };
         let timer = self.start_timer(&run);
         let kept = if keeps_diagnostics(request.statement) { self.diagnostics.total() } else { 0 };
-        let result = match logged.and_then(|()| self.check_state(request.statement)) {
+        let allowed =
+            logged.and_then(|()| self.check_state(request.statement)).and_then(|()| self.count_use(request.statement));
+        let result = match allowed {
             Ok(()) => self.dispatch(&run, writer).await,
             Err(error) => Err(Failure::Sql(error)),
         };
@@ -137,11 +152,6 @@ impl Session {
         StatementContext { strict_write: self.is_strict_for(statement), ..self.query_context() }
     }
 
-    /// Whether values that do not fit are errors in a statement.
-    pub(crate) fn is_strict_for(&self, statement: &Statement) -> bool {
-        self.settings.bind.sql_mode.is_strict() && (writes_strictly(statement) || self.assigns_locals(statement))
-    }
-
     /// The same for what changes rows or variables of a program: in a strict mode, values that do not fit are errors.
     pub(crate) fn change_context(&mut self) -> StatementContext {
         StatementContext { strict_write: self.settings.bind.sql_mode.is_strict(), ..self.query_context() }
@@ -149,21 +159,21 @@ impl Session {
 
     /// The same for what changes nothing.
     pub(crate) fn query_context(&mut self) -> StatementContext {
-        let settings = &self.settings;
+        let settings = &self.state.settings;
         let now = match &self.nesting.inside {
             Some(inside) => inside.now_micros,
             None if settings.timestamp_micros != 0 => settings.timestamp_micros,
             None => now_micros(),
         };
-        self.random_state =
-            self.random_state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.state.random_state =
+            self.state.random_state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         StatementContext {
             settings: settings.bind.clone(),
             now_micros: now,
             connection_id: self.process.id,
             user: self.identity.user.clone(),
             current_user: self.identity.current_user.clone(),
-            active_roles: self.identity.active_roles.clone(),
+            active_grants: self.identity.active_grants.clone(),
             version: self.version.clone(),
             strict_write: false,
             found_rows: self.previous.found_rows,
@@ -185,7 +195,7 @@ impl Session {
             fulltext: FulltextSlot::default(),
             is_of_server: false,
             is_external_body: false,
-            is_in_trigger: self.nesting.inside.as_ref().is_some_and(|inside| inside.is_in_trigger),
+            is_in_trigger: self.is_in_trigger(),
             is_read_only: self.is_read_only_now(),
         }
     }
@@ -219,7 +229,7 @@ impl Session {
         self.start_timer_of(millis, &run.context)
     }
 
-    /// Stops a statement after so many milliseconds; 0 for never.
+    /// Stops a statement after this many milliseconds; 0 for never.
     pub(crate) fn start_timer_of(&self, millis: u64, context: &StatementContext) -> Option<TimerGuard> {
         if millis == 0 {
             return None;
@@ -234,72 +244,17 @@ impl Session {
         Some(TimerGuard(task))
     }
 
-    /// Remembers what later statements ask about a statement that succeeded. A query that was answered at once has no `run`, and
-    /// no conditions.
-    pub(crate) fn finish(&mut self, outcome: &Outcome, run: Option<&StatementRun<'_>>) {
-        if let Some(run) = run {
-            self.remember_id(outcome, run);
-        }
-        match outcome {
-            Outcome::Ok(ok) => self.previous.row_count = i64::try_from(ok.affected_rows).unwrap_or(i64::MAX),
-            Outcome::Rows(result) => self.previous.of_query(result.rows.len() as u64),
-            Outcome::Streamed { rows } => self.previous.of_query(*rows),
-        }
-        match run {
-            None => self.diagnostics.clear(),
-            Some(run) if keeps_diagnostics(run.request.statement) => {}
-            Some(run) => self.diagnostics.replace(&run.context, None, self.settings.notes),
-        }
-        self.publish_counts();
-    }
-
-    /// Remembers the LAST_INSERT_ID() that a statement has left.
-    fn remember_id(&mut self, outcome: &Outcome, run: &StatementRun<'_>) {
-        let context = &*run.context;
-        // SET last_insert_id has set the session's own.
-        let sets = matches!(run.request.statement, Statement::Set(set) if !matches!(set, Set::Statement { .. }));
-        if !sets || context.insert_id_is_given.load(Ordering::Relaxed) {
-            self.previous.last_insert_id = context.last_insert_id.load(Ordering::Relaxed);
-        }
-        // A procedure of the server may answer for a statement that ran elsewhere.
-        if let Outcome::Ok(ok) = outcome
-            && ok.last_insert_id != 0
-            && matches!(run.request.statement, Statement::Call(_))
-        {
-            self.previous.last_insert_id = ok.last_insert_id;
-        }
-    }
-
-    /// As [`Session::finish`] for a statement that failed.
+    /// As [`SessionState::finish`] for a statement that failed.
     pub(crate) fn finish_with_error(&mut self, error: &SqlError, context: Option<&StatementContext>) {
         self.previous.row_count = -1;
         match context {
-            Some(context) => self.diagnostics.replace(context, Some(error), self.settings.notes),
+            Some(context) => self.state.diagnostics.replace(context, Some(error), self.state.settings.notes),
             None => self.diagnostics.only(error),
         }
         if self.instruments().counts_statements() {
             self.process.errors.raised(error.code, error.sqlstate, now_micros());
         }
         self.publish_counts();
-    }
-
-    pub(crate) fn publish_counts(&mut self) {
-        self.variables.warning_count = self.diagnostics.total();
-        self.variables.error_count = self.diagnostics.errors();
-    }
-
-    /// The state that goes with every OK and EOF packet.
-    pub(crate) fn status_info(&mut self, more_results: bool) -> StatusInfo {
-        StatusInfo {
-            in_transaction: self.transaction.is_open(),
-            in_read_only_transaction: self.transaction.is_open() && self.is_read_only_now(),
-            autocommit: self.settings.autocommit,
-            more_results,
-            no_backslash_escapes: self.settings.bind.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES),
-            warnings: u16::try_from(self.diagnostics.total()).unwrap_or(u16::MAX),
-            changes: std::mem::take(&mut self.command.changes),
-            ..Default::default()
-        }
     }
 
     /// Writes what a statement has given. Conditions that it has `kept` are not its own: they are not counted.
@@ -327,6 +282,84 @@ impl Session {
             Outcome::Streamed { .. } => writer.end_result_set(&status),
         }
         Ok(())
+    }
+}
+
+impl SessionState {
+    /// A statement as the process list, performance_schema and listeners have it: with `<secret>` in place of passwords, also within the texts that it runs. A long
+    /// one is cut.
+    pub(crate) fn shown<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
+        let beginning = &text[..text.len().min(SHOWN_BYTES_MAX)];
+        if !squall_parser::may_hold_strings(beginning) || !squall_parser::may_hold_secrets(beginning) {
+            return Cow::Borrowed(beginning);
+        }
+        let mut masked = Vec::with_capacity(beginning.len());
+        squall_logs::text::push_statement(&mut masked, text, &self.parse_options(), SHOWN_BYTES_MAX, false);
+        Cow::Owned(masked)
+    }
+
+    /// The same of a prepared statement, whose text is searched for secrets once.
+    pub(crate) fn shown_prepared<'t>(&self, prepared: &'t PreparedStatement) -> Cow<'t, [u8]> {
+        match prepared.may_hold_secrets() {
+            true => self.shown(&prepared.sql),
+            false => Cow::Borrowed(&prepared.sql[..prepared.sql.len().min(SHOWN_BYTES_MAX)]),
+        }
+    }
+
+    /// Whether values that do not fit are errors in a statement.
+    pub(crate) fn is_strict_for(&self, statement: &Statement) -> bool {
+        self.settings.bind.sql_mode.is_strict() && (writes_strictly(statement) || self.assigns_locals(statement))
+    }
+
+    /// Remembers what later statements ask about a statement that succeeded. A query that was answered at once has no `run`, and
+    /// no conditions.
+    pub(crate) fn finish(&mut self, outcome: &Outcome, run: Option<&StatementRun<'_>>) {
+        if let Some(run) = run {
+            self.remember_id(outcome, run);
+        }
+        match outcome {
+            Outcome::Ok(ok) => self.previous.row_count = i64::try_from(ok.affected_rows).unwrap_or(i64::MAX),
+            Outcome::Rows(result) => self.previous.of_query(result.rows.len() as u64),
+            Outcome::Streamed { rows } => self.previous.of_query(*rows),
+        }
+        match run {
+            None => self.diagnostics.clear(),
+            Some(run) if keeps_diagnostics(run.request.statement) => {}
+            Some(run) => self.diagnostics.replace(&run.context, None, self.settings.notes),
+        }
+        self.publish_counts();
+    }
+
+    /// Remembers the LAST_INSERT_ID() that a statement has left.
+    fn remember_id(&mut self, outcome: &Outcome, run: &StatementRun<'_>) {
+        let context = &*run.context;
+        self.previous.last_insert_id = context.last_insert_id.load(Ordering::Relaxed);
+        // A procedure of the server may answer for a statement that ran elsewhere.
+        if let Outcome::Ok(ok) = outcome
+            && ok.last_insert_id != 0
+            && matches!(run.request.statement, Statement::Call(_))
+        {
+            self.previous.last_insert_id = ok.last_insert_id;
+        }
+    }
+
+    pub(crate) fn publish_counts(&mut self) {
+        self.variables.warning_count = self.diagnostics.total();
+        self.variables.error_count = self.diagnostics.errors();
+    }
+
+    /// The state that goes with every OK and EOF packet.
+    pub(crate) fn status_info(&mut self, more_results: bool) -> StatusInfo {
+        StatusInfo {
+            in_transaction: self.transaction.is_open(),
+            in_read_only_transaction: self.transaction.is_open() && self.is_read_only_now(),
+            autocommit: self.settings.autocommit,
+            more_results,
+            no_backslash_escapes: self.settings.bind.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES),
+            warnings: u16::try_from(self.diagnostics.total()).unwrap_or(u16::MAX),
+            changes: std::mem::take(&mut self.command.changes),
+            ..Default::default()
+        }
     }
 }
 

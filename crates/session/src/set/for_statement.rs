@@ -61,10 +61,10 @@ impl Session {
                 Assignment::User { .. } | Assignment::Global { .. } | Assignment::KeyCache { .. } => None,
             })
             .collect();
-        self.apply(assignments).await?;
+        self.apply(assignments, run.request.sql).await?;
         let result = self.run_with_settings(statement, run, writer).await;
         let restored = before.into_iter().map(|(id, value)| Assignment::Session { id, value }).collect();
-        self.apply(restored).await?;
+        self.apply(restored, run.request.sql).await?;
         result
     }
 

@@ -1,22 +1,24 @@
 //! SET: system variables, user variables, character sets, transactions, passwords and roles.
 
+mod explain;
 mod for_statement;
+mod globals;
 mod related;
 
 use crate::result::Outcome;
 use crate::result::writer::SessionChange;
-use crate::session::{Session, StatementRun};
+use crate::session::{Session, SessionState, StatementRun};
 use squall_catalog::{AccountKey, NameKey};
 use squall_parser::ast::{Expr, Ident, Set, SetItem, SystemVariable, VariableScope};
 use squall_server_state::accounts::AccountStore;
-use squall_server_state::charset;
 use squall_server_state::check::{self, check, merge_switches};
 use squall_server_state::key_caches::{DEFAULT_CACHE, is_of_key_cache};
 use squall_server_state::log_settings;
 use squall_server_state::variables::{Values, alias, ids};
 use squall_statement_context::{StatementContext, held_by_variable};
 use squall_system_variables::{DefaultValue, Effect, Kind, Scope, VariableDef, VariableId, VariableRegistry};
-use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
+use squall_types::{Charset, CollationId, ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
+use std::sync::atomic::Ordering;
 
 /// An assignment whose value has been checked, to be carried out together with the others.
 enum Assignment {
@@ -57,6 +59,12 @@ const BETWEEN_TRANSACTIONS: &[&str] = &[
     "sql_log_bin",
 ];
 
+/// Global values that hold from now on.
+type RunningValues = Vec<(VariableId, Value)>;
+
+/// Names and values that are kept for the next start; `None` is kept no longer.
+type KeptValues = Vec<(String, Option<Value>)>;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Persist {
     No,
@@ -69,7 +77,9 @@ impl Session {
     pub(crate) async fn run_set(&mut self, set: &Set, run: &StatementRun<'_>) -> SqlResult<Outcome> {
         match set {
             Set::Items(items) => self.set_items(items, run).await,
-            Set::Transaction { scope, characteristics } => self.set_transaction(*scope, *characteristics),
+            Set::Transaction { scope, characteristics } => {
+                self.set_transaction(*scope, *characteristics, run.request.sql).await
+            }
             Set::Password(password) => Box::pin(self.set_password(password)).await,
             Set::Role(roles) => self.set_role(roles),
             Set::DefaultRole(default) => Box::pin(self.set_default_role(default)).await,
@@ -84,11 +94,7 @@ impl Session {
         let mut assignments = Vec::with_capacity(items.len());
         for item in items {
             match item {
-                SetItem::User { name, value } => {
-                    let (value, sql_type) =
-                        self.evaluate(value, run.request.sql, run.request.parameters, &run.context).await?;
-                    assignments.push(Assignment::User { name: NameKey::new(name), value, sql_type });
-                }
+                SetItem::User { name, value } => assignments.push(self.user_assignment(name, value, run).await?),
                 SetItem::System { variable, value } if self.is_local(variable) => {
                     let (value, sql_type) =
                         self.evaluate(value, run.request.sql, run.request.parameters, &run.context).await?;
@@ -111,12 +117,20 @@ impl Session {
                 SetItem::CharacterSet(charset) => self.set_character_set(charset.as_deref(), &mut assignments)?,
             }
         }
-        self.apply(assignments).await?;
+        let sets_id = assignments.iter().any(|assignment| {
+            matches!(assignment, Assignment::Session { id: ids::LAST_INSERT_ID | ids::IDENTITY, .. })
+        });
+        self.apply(assignments, run.request.sql).await?;
+        if sets_id {
+            // The statement leaves it, and so does an EXECUTE around it.
+            run.context.last_insert_id.store(self.previous.last_insert_id, Ordering::Relaxed);
+        }
         Ok(Outcome::done())
     }
 
-    fn is_local(&self, variable: &SystemVariable) -> bool {
-        variable.scope.is_none() && variable.prefix.is_none() && self.has_local(&variable.name.value)
+    async fn user_assignment(&mut self, name: &str, value: &Expr, run: &StatementRun<'_>) -> SqlResult<Assignment> {
+        let (value, sql_type) = self.evaluate(value, run.request.sql, run.request.parameters, &run.context).await?;
+        Ok(Assignment::User { name: NameKey::new(name), value, sql_type })
     }
 
     async fn check_item(
@@ -256,31 +270,9 @@ impl Session {
         Ok(log_settings::default_file(Values(&values), id).unwrap_or_else(|| definition.default.to_value()))
     }
 
-    /// Checks that depend on more than the value itself.
-    fn check_value(&self, id: VariableId, definition: &VariableDef, scope: Option<VariableScope>) -> SqlResult<()> {
-        let of_session = matches!(scope, None | Some(VariableScope::Session));
-        if definition.fixed_in_session && of_session {
-            return Err(read_only_session(definition.name));
-        }
-        if of_session && BETWEEN_TRANSACTIONS.contains(&definition.name) {
-            if self.nesting.inside.is_some() {
-                return Err(SqlError::new(ErrorCode::VariableNotSettableInFunction, &[&definition.name]));
-            }
-            if self.transaction.is_open() {
-                return Err(SqlError::new(ErrorCode::VariableNotSettableInTransaction, &[&definition.name]));
-            }
-        }
-        let transaction_wide =
-            [ids::TRANSACTION_ISOLATION, ids::TX_ISOLATION, ids::TRANSACTION_READ_ONLY, ids::TX_READ_ONLY];
-        if transaction_wide.contains(&id) && scope.is_none() && self.transaction.is_open() {
-            return Err(SqlError::new(ErrorCode::CantChangeTxCharacteristics, &[]));
-        }
-        Ok(())
-    }
-
     /// SET CHARACTER SET: the connection's is the default database's.
     fn set_character_set(&self, name: Option<&str>, assignments: &mut Vec<Assignment>) -> SqlResult<()> {
-        let charset = charset::charset(name.unwrap_or("utf8mb4"))?;
+        let charset = Charset::named(name.unwrap_or("utf8mb4"))?;
         for variable in [ids::CHARACTER_SET_CLIENT, ids::CHARACTER_SET_RESULTS] {
             assignments.push(Assignment::Session { id: variable, value: Value::from(charset.name()) });
         }
@@ -293,7 +285,27 @@ impl Session {
         Ok(())
     }
 
-    async fn apply(&mut self, assignments: Vec<Assignment>) -> SqlResult<()> {
+    /// Global values that hold, values that are kept, and what is left.
+    fn divided(&self, assignments: Vec<Assignment>) -> (RunningValues, KeptValues, Vec<Assignment>) {
+        let (mut globals, mut persisted, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        for assignment in assignments {
+            match assignment {
+                Assignment::Global { id, value, persist } => {
+                    if persist != Persist::No {
+                        let name = self.shared.registry.variables.definition(id).name.to_owned();
+                        persisted.push((name, Some(value.clone())));
+                    }
+                    if persist != Persist::Only {
+                        globals.push((id, value));
+                    }
+                }
+                other => others.push(other),
+            }
+        }
+        (globals, persisted, others)
+    }
+
+    async fn apply(&mut self, assignments: Vec<Assignment>, sql: &[u8]) -> SqlResult<()> {
         let sets_autocommit =
             |assignment: &Assignment| matches!(assignment, Assignment::Session { id: ids::AUTOCOMMIT, .. });
         if self.nesting.inside.is_some() && assignments.iter().any(sets_autocommit) {
@@ -310,10 +322,11 @@ impl Session {
             self.check_no_branch()?;
         }
         let autocommit_before = self.settings.autocommit;
-        let mut globals = Vec::new();
-        let mut persisted = Vec::new();
+        let (globals, persisted, others) = self.divided(assignments);
+        // If these fail, the session's keep their values, too.
+        self.apply_globals(&globals, persisted, sql).await?;
         let mut session_changed = false;
-        for assignment in assignments {
+        for assignment in others {
             match assignment {
                 Assignment::User { name, value, sql_type } => {
                     let (value, sql_type) = held_by_variable(value, sql_type);
@@ -330,67 +343,13 @@ impl Session {
                         return Err(SqlError::unsupported("more than 1024 key caches"));
                     }
                 }
-                Assignment::Global { id, value, persist } => {
-                    if persist != Persist::No {
-                        persisted.push((self.shared.registry.variables.definition(id).name, value.clone()));
-                    }
-                    if persist != Persist::Only {
-                        globals.push((id, value));
-                    }
-                }
+                Assignment::Global { .. } => {}
             }
         }
         if session_changed {
             self.settings_changed();
         }
-        self.apply_globals(&globals, persisted).await?;
         self.autocommit_changed(autocommit_before).await
-    }
-
-    /// Global values: all of them hold and are kept, or none.
-    async fn apply_globals(
-        &self,
-        globals: &[(VariableId, Value)],
-        persisted: Vec<(&'static str, Value)>,
-    ) -> SqlResult<()> {
-        let shared = &self.shared;
-        let before: Vec<_> = globals.iter().map(|(id, _)| (*id, self.current_value(*id, true))).collect();
-        let of_logs = globals.iter().any(|(id, _)| log_settings::is_log_variable(*id));
-        if !globals.is_empty() {
-            shared.globals.set(globals);
-        }
-        const OF_CACHES: [squall_system_variables::VariableId; 4] =
-            [ids::ROW_CACHE_SIZE, ids::COLUMN_CACHE_SIZE, ids::TRANSACTION_BUFFER_SIZE, ids::VECTOR_MEMORY_LIMIT];
-        if globals.iter().any(|(id, _)| OF_CACHES.contains(id)) {
-            shared.apply_cache_variables();
-        }
-        shared.apply_statistics_variables();
-        shared.apply_account_variables();
-        if globals.iter().any(|(id, value)| *id == ids::OFFLINE_MODE && check::boolean(value) == Some(true)) {
-            shared.end_connections_of_users();
-        }
-        let mut result = if of_logs { shared.apply_log_variables() } else { Ok(()) };
-        if result.is_ok() && !persisted.is_empty() {
-            result = self.blocking(move |shared| shared.globals.persist(&shared.store, &persisted)).await;
-        }
-        if result.is_err() && !before.is_empty() {
-            shared.globals.set(&before);
-            shared.apply_cache_variables();
-            shared.apply_statistics_variables();
-            shared.apply_account_variables();
-            if of_logs {
-                // What held before could be opened then; if it cannot be any more, its entries are counted as lost.
-                let _ = shared.apply_log_variables();
-            }
-        }
-        if !globals.is_empty() {
-            let events_run = Values(&shared.globals.load_values()).text(ids::EVENT_SCHEDULER) == "ON";
-            shared.events.set_on(events_run);
-            shared.modules.iter().for_each(|module| module.variables_changed());
-        }
-        // Whatever holds now.
-        shared.plans.resize(Values(&shared.globals.load_values()).number(ids::PLAN_CACHE_SIZE));
-        result
     }
 
     fn apply_session(&mut self, id: VariableId, value: Value) {
@@ -399,7 +358,7 @@ impl Session {
         {
             self.previous.last_insert_id = number;
         }
-        // What was said of the next transaction alone is said anew.
+        // What was said of the next transaction alone is said again.
         if !self.transaction.is_open() {
             match id {
                 ids::TRANSACTION_ISOLATION | ids::TX_ISOLATION => self.transaction.next.isolation = None,
@@ -423,36 +382,55 @@ impl Session {
         self.track_state_change();
     }
 
-    pub(crate) fn track_state_change(&mut self) {
-        if self.settings.track_state && !self.command.changes.contains(&SessionChange::StateChange) {
-            self.command.changes.push(SessionChange::StateChange);
-        }
-    }
-
     /// Sets variables by name, as SET TRANSACTION does.
-    pub(crate) fn set_variables(&mut self, scope: VariableScope, items: &[(&str, Value)]) -> SqlResult<()> {
-        let mut globals = Vec::new();
+    pub(crate) async fn set_variables(
+        &mut self,
+        scope: VariableScope,
+        items: &[(&str, Value)],
+        sql: &[u8],
+    ) -> SqlResult<()> {
+        let mut assignments = Vec::new();
         for (name, value) in items {
             let Some(id) = self.shared.registry.variables.find(name) else { continue };
             let definition = *self.shared.registry.variables.definition(id);
             self.check_set_privilege(&definition, Some(scope))?;
-            if scope == VariableScope::Session {
-                let mut assignments = Vec::new();
-                push_session(id, value.clone(), &mut assignments);
-                for assignment in assignments {
-                    if let Assignment::Session { id, value } = assignment {
-                        self.apply_session(id, value);
-                    }
-                }
-            } else {
-                globals.push((id, value.clone()));
+            push_assignment(id, &definition, Some(scope), value.clone(), &mut assignments)?;
+        }
+        self.apply(assignments, sql).await
+    }
+}
+
+impl SessionState {
+    fn is_local(&self, variable: &SystemVariable) -> bool {
+        variable.scope.is_none() && variable.prefix.is_none() && self.has_local(&variable.name.value)
+    }
+
+    /// Checks that depend on more than the value itself.
+    fn check_value(&self, id: VariableId, definition: &VariableDef, scope: Option<VariableScope>) -> SqlResult<()> {
+        let of_session = matches!(scope, None | Some(VariableScope::Session));
+        if definition.fixed_in_session && of_session {
+            return Err(read_only_session(definition.name));
+        }
+        if of_session && BETWEEN_TRANSACTIONS.contains(&definition.name) {
+            if self.nesting.inside.is_some() {
+                return Err(SqlError::new(ErrorCode::VariableNotSettableInFunction, &[&definition.name]));
+            }
+            if self.transaction.is_open() {
+                return Err(SqlError::new(ErrorCode::VariableNotSettableInTransaction, &[&definition.name]));
             }
         }
-        self.settings_changed();
-        if !globals.is_empty() {
-            self.shared.globals.set(&globals);
+        let transaction_wide =
+            [ids::TRANSACTION_ISOLATION, ids::TX_ISOLATION, ids::TRANSACTION_READ_ONLY, ids::TX_READ_ONLY];
+        if transaction_wide.contains(&id) && scope.is_none() && self.transaction.is_open() {
+            return Err(SqlError::new(ErrorCode::CantChangeTxCharacteristics, &[]));
         }
         Ok(())
+    }
+
+    pub(crate) fn track_state_change(&mut self) {
+        if self.settings.track_state && !self.command.changes.contains(&SessionChange::StateChange) {
+            self.command.changes.push(SessionChange::StateChange);
+        }
     }
 
     fn check_set_privilege(&self, definition: &VariableDef, scope: Option<VariableScope>) -> SqlResult<()> {
@@ -574,23 +552,26 @@ fn push_session(id: VariableId, value: Value, assignments: &mut Vec<Assignment>)
         _ => String::new(),
     };
     let follow = match id {
-        ids::CHARACTER_SET_CONNECTION => charset::default_collation(&text)
+        ids::CHARACTER_SET_CONNECTION => Charset::named(&text)
+            .map(Charset::default_collation)
             .ok()
-            .map(|collation| (ids::COLLATION_CONNECTION, charset::collation_name(collation))),
+            .map(|collation| (ids::COLLATION_CONNECTION, collation.name())),
         ids::COLLATION_CONNECTION => {
-            charset::collation(&text).ok().map(|id| (ids::CHARACTER_SET_CONNECTION, charset::charset_name(id)))
+            CollationId::named(&text).ok().map(|id| (ids::CHARACTER_SET_CONNECTION, id.charset().name()))
         }
-        ids::CHARACTER_SET_SERVER => charset::default_collation(&text)
+        ids::CHARACTER_SET_SERVER => Charset::named(&text)
+            .map(Charset::default_collation)
             .ok()
-            .map(|collation| (ids::COLLATION_SERVER, charset::collation_name(collation))),
+            .map(|collation| (ids::COLLATION_SERVER, collation.name())),
         ids::COLLATION_SERVER => {
-            charset::collation(&text).ok().map(|id| (ids::CHARACTER_SET_SERVER, charset::charset_name(id)))
+            CollationId::named(&text).ok().map(|id| (ids::CHARACTER_SET_SERVER, id.charset().name()))
         }
-        ids::CHARACTER_SET_DATABASE => charset::default_collation(&text)
+        ids::CHARACTER_SET_DATABASE => Charset::named(&text)
+            .map(Charset::default_collation)
             .ok()
-            .map(|collation| (ids::COLLATION_DATABASE, charset::collation_name(collation))),
+            .map(|collation| (ids::COLLATION_DATABASE, collation.name())),
         ids::COLLATION_DATABASE => {
-            charset::collation(&text).ok().map(|id| (ids::CHARACTER_SET_DATABASE, charset::charset_name(id)))
+            CollationId::named(&text).ok().map(|id| (ids::CHARACTER_SET_DATABASE, id.charset().name()))
         }
         _ => None,
     };
@@ -604,20 +585,20 @@ fn push_session(id: VariableId, value: Value, assignments: &mut Vec<Assignment>)
 }
 
 fn set_names(charset_name: Option<&str>, collation: Option<&str>, assignments: &mut Vec<Assignment>) -> SqlResult<()> {
-    let default = charset::collation_name(squall_types::CollationId::UTF8MB4_0900_AI_CI);
+    let default = squall_types::CollationId::UTF8MB4_0900_AI_CI.name();
     let id = match charset_name {
-        None => charset::collation(default)?,
+        None => CollationId::named(default)?,
         Some(_) => squall_definitions::data_type::named_collation(
             charset_name,
             collation,
             squall_types::CollationId::UTF8MB4_0900_AI_CI,
         )?,
     };
-    let charset = Value::from(charset::charset_name(id));
+    let charset = Value::from(id.charset().name());
     for variable in [ids::CHARACTER_SET_CLIENT, ids::CHARACTER_SET_CONNECTION, ids::CHARACTER_SET_RESULTS] {
         assignments.push(Assignment::Session { id: variable, value: charset.clone() });
     }
-    let collation = Value::from(charset::collation_name(id));
+    let collation = Value::from(id.name());
     assignments.push(Assignment::Session { id: ids::COLLATION_CONNECTION, value: collation });
     Ok(())
 }

@@ -9,7 +9,7 @@ mod server;
 use crate::event::show::show_create_event;
 use crate::result::{Outcome, ResultSet};
 use crate::routine::show::show_create_routine;
-use crate::session::Session;
+use crate::session::{Session, SessionState};
 use crate::show::objects::database_or;
 use crate::show::objects::show_create_database;
 use crate::show::objects::show_create_table;
@@ -60,8 +60,8 @@ impl Session {
         let result = match show {
             Show::Warnings(limit) => self.show_diagnostics(false, limit.as_ref())?,
             Show::Errors(limit) => self.show_diagnostics(true, limit.as_ref())?,
-            Show::WarningCount => self.show_count("@@session.warning_count", self.diagnostics.total()),
-            Show::ErrorCount => self.show_count("@@session.error_count", self.diagnostics.errors()),
+            Show::WarningCount => shown_count("@@session.warning_count", self.diagnostics.total()),
+            Show::ErrorCount => shown_count("@@session.error_count", self.diagnostics.errors()),
             Show::ProcessList { full } => show_process_list(&self.security(), *full, context),
             Show::Engines => show_engines(&self.security()),
             Show::Plugins { soname: None, .. } => show_plugins(&self.security()),
@@ -168,7 +168,9 @@ impl Session {
         }
         Ok(Outcome::Rows(result))
     }
+}
 
+impl SessionState {
     fn show_diagnostics(&self, errors_only: bool, limit: Option<&Limit>) -> SqlResult<ResultSet> {
         let (offset, count) = match limit {
             None => (0, usize::MAX),
@@ -179,11 +181,11 @@ impl Session {
         };
         Ok(self.diagnostics.show(errors_only, offset, count))
     }
+}
 
-    fn show_count(&self, name: &str, count: u64) -> ResultSet {
-        let column = crate::result::typed_column(name, squall_types::SqlType::BIGINT_UNSIGNED, true);
-        ResultSet { columns: vec![column], rows: vec![vec![Value::UInt(count)]] }
-    }
+fn shown_count(name: &str, count: u64) -> ResultSet {
+    let column = crate::result::typed_column(name, squall_types::SqlType::BIGINT_UNSIGNED, true);
+    ResultSet { columns: vec![column], rows: vec![vec![Value::UInt(count)]] }
 }
 
 /// A number that is in LIMIT.

@@ -5,9 +5,9 @@ use crate::result::{ResultSet, number_column, text_column, typed_column};
 use crate::session::Session;
 use squall_catalog::{ColumnDef, Need, Privileges, TableDef, TableEntry};
 use squall_definitions::execute::{QualifiedName, missing};
+use squall_definitions::names::check_database_name;
 use squall_parser::ast::{ObjectName, ShowFilter};
 use squall_registry::VirtualScan;
-use squall_server_state::charset;
 use squall_statement_context::StatementContext;
 use squall_system_tables::create_table::{
     create_database_text, create_table_text, create_view_text, virtual_table_text,
@@ -67,6 +67,7 @@ pub(crate) fn database_or(security: &SecurityContext<'_>, given: Option<&str>) -
         return Err(security.database_denied(&name));
     }
     if security.shared.catalog.load().database(&name).is_none() {
+        check_database_name(&name)?;
         return Err(SqlError::new(ErrorCode::BadDatabase, &[&name]));
     }
     Ok(name)
@@ -141,7 +142,7 @@ pub(crate) fn show_table_status(
     let equals = [(1, Value::String(database))];
     let scan = VirtualScan { equals: &equals, ..VirtualScan::all(context) };
     let rows = match security.shared.registry.virtual_table("information_schema", "TABLES") {
-        Some(table) => table.rows(&scan)?,
+        Some(table) => table.all_rows(&scan)?,
         None => Vec::new(),
     };
     // Name, then everything from ENGINE on.
@@ -182,7 +183,7 @@ fn column_rows(security: &SecurityContext<'_>, name: &QualifiedName, table: &Tab
         let collation = column.sql_type.collation().filter(|_| has_charset(&column.sql_type));
         let mut row = vec![s(&column.name), s(type_text(&column.sql_type))];
         if full {
-            row.push(collation.map_or(Value::Null, |id| s(charset::collation_name(id))));
+            row.push(collation.map_or(Value::Null, |id| s(id.name())));
         }
         row.push(s(if column.nullable { "YES" } else { "NO" }));
         row.push(s(information_schema::column_key(table, column)));
@@ -213,7 +214,7 @@ fn virtual_columns(security: &SecurityContext<'_>, name: &QualifiedName, full: b
         let mut row = vec![s(&*column.name), s(type_text(&column.sql_type))];
         if full {
             let collation = column.sql_type.collation().filter(|_| has_charset(&column.sql_type));
-            row.push(collation.map_or(Value::Null, |id| s(charset::collation_name(id))));
+            row.push(collation.map_or(Value::Null, |id| s(id.name())));
         }
         row.extend([s(if column.nullable { "YES" } else { "NO" }), s(""), Value::Null, s("")]);
         if full {

@@ -67,7 +67,7 @@ impl Appends {
         let mut tables = self.tables.lock();
         match tables.iter_mut().find(|known| known.is(database, table)) {
             Some(rows) => rows.push(row),
-            None => Err(SqlError::internal("a row for a table that nobody asked for")),
+            None => Err(SqlError::internal("a row for a table whose columns were not asked for")),
         }
     }
 

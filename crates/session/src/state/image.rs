@@ -1,10 +1,9 @@
 //! A copy of a session's settings, to make a similar session.
 
 use crate::result::writer::ConnectionInfo;
-use squall_catalog::AccountKey;
+use squall_catalog::{AccountKey, ActiveGrants};
 use squall_statement_context::UserVariables;
 use squall_system_variables::ValueTable;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The settings of a session: enough to make another like it.
@@ -12,8 +11,8 @@ use std::sync::Arc;
 pub struct SessionImage {
     /// Its account. One that is gone has no privileges.
     pub account: AccountKey,
-    /// Roles whose privileges count.
-    pub active_roles: Arc<BTreeSet<AccountKey>>,
+    /// Which grants count beside those of the account, and where.
+    pub active_grants: Arc<ActiveGrants>,
     /// The account that connected, and from where.
     pub info: ConnectionInfo,
     /// The default database.

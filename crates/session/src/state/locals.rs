@@ -1,7 +1,7 @@
 //! Local variables of a running stored program.
 
 use parking_lot::Mutex;
-use squall_catalog::NameKey;
+use squall_catalog::{NameKey, TriggerTime};
 use squall_registry::{Coercibility, ExprType};
 use squall_types::{SqlError, SqlType, Value};
 use std::sync::Arc;
@@ -13,6 +13,8 @@ pub(crate) struct Locals {
     blocks: Vec<Vec<Local>>,
     /// The conditions that handlers work on, that of the innermost last.
     handled: Vec<SqlError>,
+    /// Whether columns of NEW may be set: they are those of a BEFORE trigger.
+    new_is_settable: bool,
 }
 
 /// A variable.
@@ -27,7 +29,17 @@ impl Locals {
     /// Those of a routine that begins: its parameters, which are a block around its body.
     pub fn of_parameters<'p>(parameters: impl Iterator<Item = (&'p str, SqlType, Value)>) -> Locals {
         let local = |(name, sql_type, value)| Local { name: NameKey::new(name), sql_type, value };
-        Locals { blocks: vec![parameters.map(local).collect()], handled: Vec::new() }
+        Locals { blocks: vec![parameters.map(local).collect()], ..Locals::default() }
+    }
+
+    /// Those of a trigger that begins, with its time.
+    pub fn of_rows<'p>(columns: impl Iterator<Item = (&'p str, SqlType, Value)>, time: TriggerTime) -> Locals {
+        Locals { new_is_settable: time == TriggerTime::Before, ..Locals::of_parameters(columns) }
+    }
+
+    /// Whether there is a column of NEW that may be set.
+    pub fn is_settable_new(&mut self, column: &str) -> bool {
+        self.new_is_settable && self.find(&Locals::row_column("NEW", column)).is_some()
     }
 
     /// The name of the variable for a column of OLD or NEW: no identifier can have it.

@@ -4,11 +4,10 @@ use crate::client_text::is_read_as_utf8;
 use crate::plans::QueryRoute;
 use crate::result::writer::NetTimeouts;
 use squall_row_store::IsolationLevel;
-use squall_server_state::charset;
 use squall_server_state::variables::{Values, ids, isolation};
 use squall_statement_context::BindSettings;
 use squall_system_variables::{VariableId, VariableValues};
-use squall_types::CollationId;
+use squall_types::{Charset, CollationId};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -146,7 +145,7 @@ impl TransactionTracking {
 }
 
 fn default_collation(values: Values<'_>, id: VariableId) -> Option<CollationId> {
-    charset::default_collation(values.text(id)).ok()
+    Charset::named(values.text(id)).map(Charset::default_collation).ok()
 }
 
 fn lower_case_names(values: Values<'_>, id: VariableId) -> Arc<[String]> {

@@ -1,5 +1,6 @@
 //! The open transaction of a session.
 
+use squall_instrumentation::process::ShownSavepoints;
 use squall_parser::ast::{IsolationLevel as AstLevel, TransactionCharacteristics};
 use squall_row_store::{IsolationLevel, Savepoint, Transaction};
 
@@ -25,6 +26,8 @@ pub(crate) struct OpenTransaction {
     pub read_only: bool,
     pub isolation: IsolationLevel,
     pub savepoints: Vec<(String, Savepoint)>,
+    /// Their names as others see them, once there are some.
+    pub shown: Option<ShownSavepoints>,
 }
 
 impl std::fmt::Debug for TransactionState {

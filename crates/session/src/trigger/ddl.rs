@@ -2,7 +2,6 @@
 
 use crate::authorization::SecurityContext;
 use crate::authorization::definition::note_missing_definer;
-use crate::authorization::programs::SYSTEM_DATABASE;
 use crate::authorization::programs::table_of_trigger;
 use crate::program::{ProgramKind, check_called, check_program};
 use crate::result::Outcome;
@@ -14,7 +13,6 @@ use squall_definitions::names::check_trigger_name;
 use squall_definitions::routine::IfThere;
 use squall_definitions::trigger::{TriggerPlace, create_trigger, drop_trigger};
 use squall_parser::ast::{self, CreateTrigger, DropObject, ObjectName, TriggerOrder};
-use squall_server_state::charset::collation_name;
 use squall_server_state::variables::{Values, ids};
 use squall_types::{ErrorCode, Level, SqlError, SqlResult};
 
@@ -43,12 +41,10 @@ impl Session {
             (false, true) => IfThere::Keep,
             (false, false) => IfThere::Fail,
         };
-        // Its definer is not dropped before it is known to define something.
-        let _accounts = self.shared.accounts.begin_change().await;
         let make = move |shared: &crate::database::Shared| {
             create_trigger(&shared.state, &env, &table, &trigger, &place, if_there)
         };
-        if !self.blocking(make).await? {
+        if !self.waiting(make).await? {
             let error = SqlError::new(ErrorCode::TriggerAlreadyExists, &[]);
             run.context.diagnostics.push(Level::Note, error);
         }
@@ -66,7 +62,7 @@ impl Session {
             let (database, name) = self.security().qualify(name)?;
             let env = env.clone();
             let remove = move |shared: &crate::database::Shared| drop_trigger(&shared.state, &env, &database, &name);
-            if self.blocking(remove).await? {
+            if self.waiting(remove).await? {
                 continue;
             }
             let error = SqlError::new(ErrorCode::TriggerDoesNotExist, &[]);
@@ -112,7 +108,7 @@ impl Session {
             sql_mode: self.settings.bind.sql_mode.0,
             client_charset: values.text(ids::CHARACTER_SET_CLIENT).to_string(),
             connection_collation: values.text(ids::COLLATION_CONNECTION).to_string(),
-            database_collation: collation_name(collation).to_string(),
+            database_collation: collation.name().to_string(),
             created_micros: run.context.now_micros,
         })
     }
@@ -125,7 +121,7 @@ fn check_trigger_table(
     database: &str,
     table: &QualifiedName,
 ) -> SqlResult<()> {
-    if table.0 == SYSTEM_DATABASE || squall_system_tables::virtual_database(&table.0).is_some() {
+    if table.0 == squall_system_tables::SYSTEM_DATABASE || squall_system_tables::virtual_database(&table.0).is_some() {
         return Err(SqlError::new(ErrorCode::NoTriggersOnSystemSchema, &[]));
     }
     if table.0 != database {

@@ -1,4 +1,4 @@
-//! Runs the body of a trigger statement by statement, in the inner session of the statement that changes a row.
+//! Runs the body of a trigger statement by statement, as a part of the statement that changes a row.
 
 use crate::collector::Collector;
 use crate::plans::trigger_cache::ParsedTriggers;
@@ -41,8 +41,8 @@ impl Session {
         let old_count = old.len();
         let locals = locals_of(triggers, def, old, new);
         // It gives no rows: there is no client to send them to.
-        let mut nobody = Collector::default();
-        let ran = self.run_program(&parsed.body, parsed.span, def.body.as_bytes(), locals, None, &mut nobody).await;
+        let mut discarded = Collector::default();
+        let ran = self.run_program(&parsed.body, parsed.span, def.body.as_bytes(), locals, None, &mut discarded).await;
         if let (Some(inside), Some(before)) = (&mut self.nesting.inside, before) {
             (inside.word, inside.is_in_trigger) = before;
         }
@@ -64,5 +64,6 @@ fn locals_of(triggers: &ParsedTriggers, def: &TriggerDef, old: Vec<Value>, new: 
     };
     debug_assert!(old.is_empty() != def.event.has_old() && new.is_empty() != def.event.has_new());
     let locals: Vec<_> = of("OLD", old).chain(of("NEW", new)).collect();
-    Locals::of_parameters(locals.iter().map(|(name, sql_type, value)| (&**name, sql_type.clone(), value.clone())))
+    let columns = locals.iter().map(|(name, sql_type, value)| (&**name, sql_type.clone(), value.clone()));
+    Locals::of_rows(columns, def.time)
 }

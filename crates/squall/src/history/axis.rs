@@ -54,7 +54,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// A scale of about so many marks. It begins at 0 unless the values lie close together far above it.
+    /// A scale of about this many marks. It begins at 0 unless the values lie close together far above it.
     pub fn of(values: impl Iterator<Item = f64>, marks: usize) -> Scale {
         let (mut least, mut greatest) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values.filter(|value| value.is_finite()) {
@@ -114,7 +114,7 @@ const STEPS: [f64; 19] = [
     2_592_000.0,
 ];
 
-/// Round moments of a span of time, at most so many, with what stands beside them; `offset` seconds are local time ahead of UTC.
+/// Round moments of a span of time, at most this many, with what stands beside them; `offset` seconds are local time ahead of UTC.
 pub(super) fn time_marks(from: f64, to: f64, marks_max: usize, offset: f64) -> Vec<(f64, String)> {
     let raw = (to - from) / marks_max.max(1) as f64;
     let step = STEPS.iter().copied().find(|step| *step >= raw).unwrap_or_else(|| (raw / 86_400.0).ceil() * 86_400.0);

@@ -18,7 +18,7 @@ pub(super) struct Chart {
     pub name: String,
     pub unit: Unit,
     pub shape: Shape,
-    /// Seconds since 1970 UTC and values, in the order of time; no value where the server was started anew.
+    /// Seconds since 1970 UTC and values, in the order of time; no value where the server was started again.
     pub points: Vec<(f64, Option<f64>)>,
     /// What the x axis begins and ends with.
     pub from: f64,
@@ -90,7 +90,7 @@ fn natural_shape(name: &str, values: &[(f64, f64)]) -> Shape {
     if of_now.iter().any(|part| name.contains(part)) || values.len() < 3 {
         return Shape::Value;
     }
-    // One that falls once was started anew.
+    // One that falls once was started again.
     let falls = values.windows(2).filter(|pair| pair[1].1 < pair[0].1).count();
     let grows = values.windows(2).any(|pair| pair[1].1 > pair[0].1);
     if grows && falls * 50 <= values.len() { Shape::Rate } else { Shape::Value }

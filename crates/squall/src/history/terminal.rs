@@ -8,7 +8,7 @@ const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇',
 /// The same in ASCII.
 const ASCII: [char; 9] = [' ', '.', '.', ':', ':', '|', '|', '#', '#'];
 
-/// A chart in so many columns and lines; heading and time axis take three lines more.
+/// A chart in this many columns and lines; heading and time axis take three lines more.
 pub(super) fn draw(chart: &Chart, width: usize, height: usize, ascii: bool) -> String {
     let scale = Scale::of(chart.values(), (height / 2).clamp(2, 8));
     let marks: Vec<(usize, String)> =

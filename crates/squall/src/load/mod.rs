@@ -4,7 +4,7 @@
 //! server cannot store are left out, up to `--max-rejects` (REJECT LIMIT). The server returns their numbers as warnings, and the files
 //! are read a second time to find their lines.
 
-mod source;
+pub(crate) mod source;
 
 use crate::connection::{ConnectionArgs, quoted, quoted_table};
 use crate::export::columns::{field_kind, format_parser};

@@ -64,6 +64,11 @@ impl Interrupts {
         Ok(Self(state))
     }
 
+    /// None: Ctrl-C does what it does in any program.
+    pub(super) fn none() -> Self {
+        Self(Arc::new(AtomicU8::new(IDLE)))
+    }
+
     /// A statement begins.
     pub(super) fn running(&self) -> Running<'_> {
         self.0.store(RUNNING, Ordering::Release);

@@ -16,7 +16,7 @@ use std::time::Instant;
 use clap::Args;
 use squall_client::{Client, ClientError, ConnectOptions, OkResult, QueryResult, Target};
 
-use crate::connection::ConnectionArgs;
+use crate::connection::{ConnectionArgs, default_socket};
 use crate::embedded::Embedded;
 use interrupt::Interrupts;
 use line_editor::{Input, LineEditor};
@@ -128,6 +128,23 @@ pub(crate) fn run(args: &ShellArgs) -> Result<(), ShellError> {
     if failed { Err(ShellError::Reported) } else { Ok(()) }
 }
 
+/// Runs the statements of a script on a connection, up to the first that fails. Results are tab-separated.
+pub(crate) fn run_script(client: &mut Client, script: impl BufRead) -> Result<(), ShellError> {
+    let interrupts = Interrupts::none();
+    let mut shell = Shell {
+        client,
+        out: io::BufWriter::new(io::stdout()),
+        style: Style { format: Format::Tabs, names: true, binary_as_hex: false },
+        interactive: false,
+        force: false,
+        target: String::new(),
+        interrupts: &interrupts,
+        failed: false,
+        quit: false,
+    };
+    shell.script(script, 0)
+}
+
 /// A connection, and the database behind it when that is in this process.
 struct Connected {
     client: Client,
@@ -140,7 +157,7 @@ impl Connected {
     fn open(args: &ShellArgs) -> Result<Self, ShellError> {
         let target = match &args.datadir {
             Some(directory) => {
-                let socket = crate::serve::default_socket(directory);
+                let socket = default_socket(directory);
                 // A server may have the directory: then it is asked.
                 if UnixStream::connect(&socket).is_err() {
                     let embedded = Embedded::open(directory).map_err(ShellError::Message)?;

@@ -45,7 +45,7 @@ fn write(port: u16, seed: u64) {
     assert!(written * 2 > WRITES, "only {written} of {WRITES} changes were made");
 }
 
-/// Makes and drops the copy, so many times.
+/// Makes and drops the copy, this many times.
 fn define(port: u16, defined: &AtomicU64) {
     let mut client = connect(port);
     for _ in 0..DEFINITIONS {

@@ -30,7 +30,7 @@ const INTERNAL_ERROR: u16 = 1105;
 /// A key that is there, a lock that takes long, a deadlock, a row that was changed since the snapshot.
 const IN_THE_WAY: [u16; 4] = [1062, 1205, 1213, 1020];
 
-/// A table that was defined anew since the snapshot.
+/// A table that was defined again since the snapshot.
 const DEFINITION_CHANGED: u16 = 1412;
 
 /// [`IN_THE_WAY`] or [`DEFINITION_CHANGED`], an index that is there or is not (1235 for a second copy by column), a server

@@ -3,8 +3,9 @@
 use super::{refusal, run, start, status, value, wait_until};
 use mysql::prelude::Queryable;
 use squall_test_support::server::{self, TestServer};
+use squall_types::clock::now_micros;
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 const DAY: i64 = 86_400;
 
@@ -15,7 +16,7 @@ const STATEMENT_TIMEOUT: u16 = 3024;
 const LOCK_WAIT_TIMEOUT: u16 = 1205;
 
 fn true_time() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).expect("a time after 1970").as_secs() as i64
+    now_micros() / 1_000_000
 }
 
 fn in_background(server: &TestServer, sql: Vec<String>) -> (u32, JoinHandle<mysql::Result<()>>) {
@@ -118,14 +119,14 @@ fn idle_time_does_not_jump() {
     let mut conn = server.connect();
     for jump in JUMPS {
         faults.set_clock(0);
-        let mut patient = server.connect();
-        run(&mut patient, "SET wait_timeout = 3600");
-        let mut impatient = server.connect();
-        run(&mut impatient, "SET wait_timeout = 1");
+        let mut long_timeout = server.connect();
+        run(&mut long_timeout, "SET wait_timeout = 3600");
+        let mut short_timeout = server.connect();
+        run(&mut short_timeout, "SET wait_timeout = 1");
         faults.set_clock(jump);
-        let id = impatient.connection_id();
+        let id = short_timeout.connection_id();
         wait_until("the idle connection is closed", || !is_listed(&mut conn, &format!("id = {id}")));
-        assert!(impatient.query_drop("SELECT 1").is_err(), "{jump}");
-        assert_eq!(value(&mut patient, "SELECT 1"), Some(1), "{jump}");
+        assert!(short_timeout.query_drop("SELECT 1").is_err(), "{jump}");
+        assert_eq!(value(&mut long_timeout, "SELECT 1"), Some(1), "{jump}");
     }
 }

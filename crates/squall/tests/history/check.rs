@@ -120,7 +120,7 @@ impl<'a> History<'a> {
             let mut writers = Vec::with_capacity(last.len());
             for element in last {
                 let Some(writer) = writer_of.get(&(*key, *element)) else {
-                    return Err(format!("list {key} has {element}, which nobody appended"));
+                    return Err(format!("list {key} has {element}, which no client appended"));
                 };
                 if transactions[*writer].outcome == Outcome::Aborted {
                     return Err(format!(

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// Lists of one round.
 pub const LISTS: u64 = 24;
-/// Lists that a condition other than by their numbers finds together: so many groups in a round.
+/// Lists that a condition other than by their numbers finds together: this many groups in a round.
 const GROUPS: u64 = 2;
 
 /// Tables of lists. A list's number says which it is in.
@@ -355,7 +355,7 @@ fn with_numbers(sql: &str, numbers: &[u64]) -> String {
     text
 }
 
-/// Defines the tables anew in some way that changes no list, again and again until the connection breaks.
+/// Defines the tables again in some way that changes no list, again and again until the connection breaks.
 pub fn define(port: u16, random: &mut Random) -> u64 {
     let Ok(mut conn) = squall_test_support::server::connect("127.0.0.1", port, std::time::Duration::from_secs(5))
     else {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// A statement that did not succeed.
 pub enum Failure {
-    /// By a deadlock, a row changed since the snapshot, a row that another has made, or a table that is defined anew: the transaction
+    /// By a deadlock, a row changed since the snapshot, a row that another has made, or a table that is defined again: the transaction
     /// is rolled back. That a lock is not given in time is a defect: no transaction works for as long, so that it is a deadlock not seen.
     Refused,
     /// The connection broke.

@@ -61,18 +61,31 @@ fn the_server_is_switched_and_moved_while_statements_run() {
     root.query_drop("SET GLOBAL json_server_enabled = OFF").expect("off");
     assert_eq!(http_port(&mut root), 0);
     assert!(TcpStream::connect(("127.0.0.1", second)).is_err());
-    // A port that others have is an error of the log, and the server runs on.
+    // A port that others have is an error, and all values of the statement stay.
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a listener");
     let port = taken.local_addr().expect("an address").port();
     root.query_drop(format!("SET GLOBAL json_server_port = {port}")).expect("a port");
-    root.query_drop("SET GLOBAL json_server_enabled = ON").expect("on");
-    assert_eq!(http_port(&mut root), 0);
-    root.query_drop("SET GLOBAL json_server_port = 0").expect("another port");
+    for set in ["GLOBAL json_server_enabled = ON, GLOBAL long_query_time = 8", "PERSIST json_server_enabled = ON"] {
+        let error = root.query_drop(format!("SET {set}")).expect_err("a port of others").to_string();
+        assert!(error.contains("1231") && error.contains("in use"), "{error}");
+        let error = root.query_drop(format!("EXPLAIN SET {set}")).expect_err("a port of others").to_string();
+        assert!(error.contains("1231") && error.contains("in use"), "{error}");
+        let values: Option<(u8, f64, String)> = root
+            .query_first(
+                "SELECT @@GLOBAL.json_server_enabled, @@GLOBAL.long_query_time, (SELECT state FROM \
+                 data_dictionary.configuration_history ORDER BY version DESC LIMIT 1)",
+            )
+            .expect("values");
+        assert_eq!(values, Some((0, 10.0, "rolled_back".to_owned())));
+        assert_eq!(http_port(&mut root), 0);
+    }
+    root.query_drop("SET GLOBAL json_server_port = 0, GLOBAL json_server_enabled = ON").expect("another port");
     assert_ne!(http_port(&mut root), 0);
     assert!(root.query_drop("SET GLOBAL json_server_bind_address = 'not an address'").is_err());
     // A listener that is open stays where it is, and can move all the same.
     let third = http_port(&mut root);
-    root.query_drop(format!("SET GLOBAL json_server_port = {port}")).expect("a port");
+    assert!(root.query_drop(format!("SET GLOBAL json_server_port = {port}")).is_err());
+    assert_eq!(root.query_first("SELECT @@GLOBAL.json_server_port").expect("a port"), Some(0));
     assert_eq!(http_port(&mut root), third);
     assert_eq!(web(third).post("/1.0/sql", ONE).status, 200);
     drop(taken);
@@ -86,6 +99,28 @@ fn the_server_is_switched_and_moved_while_statements_run() {
     stop.store(true, Ordering::Relaxed);
     load.join().expect("the load");
     assert!(count.load(Ordering::Relaxed) > 0);
+}
+
+/// Several clients set variables at once: the last to be followed must have seen the newest values, else the listener stays
+/// open where it was switched off, or closed where others wait for it.
+#[test]
+fn the_listener_is_what_the_variables_say_also_when_many_set_them() {
+    const ROUNDS: usize = 150;
+    let server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));
+    let mut root = server.connect();
+    root.query_drop("SET GLOBAL json_server_port = 0").expect("a port");
+    let sets =
+        ["json_server_enabled = ON", "json_server_enabled = OFF", "json_server_enabled = ON", "long_query_time = 9"];
+    let mut clients: Vec<_> = sets.iter().map(|set| (server.connect(), format!("SET GLOBAL {set}"))).collect();
+    for round in 0..ROUNDS {
+        std::thread::scope(|scope| {
+            for (client, set) in &mut clients {
+                scope.spawn(|| client.query_drop(&*set).expect("a variable"));
+            }
+        });
+        let enabled: Option<u8> = root.query_first("SELECT @@GLOBAL.json_server_enabled").expect("a value");
+        assert_eq!(http_port(&mut root) != 0, enabled == Some(1), "round {round}");
+    }
 }
 
 /// `curl` with these arguments: its output and, in its last line, the status.
@@ -124,4 +159,26 @@ fn the_same_port_speaks_tls_and_both_versions() {
     served.run("SET GLOBAL json_server_tls = 'off'");
     assert!(ask("http", &[]).ends_with("\n200 1.1"));
     assert!(ask("https", &["-k"]).ends_with("000 0"));
+}
+
+#[test]
+fn accounts_may_require_certificates_here_too() {
+    let mut served = Served::start();
+    if curl(&["--version"]).is_none() {
+        squall_test_support::skip("accounts_may_require_certificates_here_too", "curl");
+        return;
+    }
+    served.run("ALTER USER web REQUIRE SUBJECT '/CN=Squall_Auto_Generated_Client_Certificate'");
+    let file = |name: &str| served.server.data_directory().join(name).display().to_string();
+    let (certificate, key) = (file("client-cert.pem"), file("client-key.pem"));
+    let ask = |scheme: &str, more: &[&str]| {
+        let url = format!("{scheme}://127.0.0.1:{}/1.0/sql", served.port);
+        let mut arguments = vec!["-k", "-u", "web:pw", "-d", ONE, "-H", "Content-Type: application/json", &url];
+        arguments.extend_from_slice(more);
+        curl(&arguments).expect("curl")
+    };
+    assert!(ask("http", &[]).ends_with("\n401 1.1"));
+    assert!(ask("https", &[]).ends_with("\n401 2"));
+    let answer = ask("https", &["--cert", &certificate, "--key", &key]);
+    assert!(answer.ends_with("\n200 2"), "{answer}");
 }

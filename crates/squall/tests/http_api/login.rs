@@ -79,6 +79,20 @@ fn a_connection_follows_changes_of_its_account() {
 }
 
 #[test]
+fn wrong_passwords_lock_accounts_here_too() {
+    let mut served = Served::start();
+    served.run("ALTER USER web FAILED_LOGIN_ATTEMPTS 2 PASSWORD_LOCK_TIME 1");
+    let (_, token) = served.token("CREATE API TOKEN FOR web");
+    let status = |password: &str| served.web().user("web", password).post("/1.0/sql", ONE).status;
+    assert_eq!(["x", "pw", "x", "x", "pw"].map(status), [401, 200, 401, 401, 401]);
+    // A token is no guess.
+    let by_token = Web::new(served.port).with("Authorization", &format!("Bearer {token}"));
+    assert_eq!(by_token.post("/1.0/sql", ONE).status, 200);
+    served.run("ALTER USER web ACCOUNT UNLOCK");
+    assert_eq!(served.web().post("/1.0/sql", ONE).status, 200);
+}
+
+#[test]
 fn a_request_is_a_row_of_the_process_list_and_can_be_killed() {
     let mut served = Served::start();
     let web = served.web();
@@ -153,7 +167,7 @@ fn metrics_need_the_privilege_process() {
     let answer = served.web().get("/metrics");
     assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
     let text = answer.text();
-    assert!(text.contains("# TYPE squall_questions counter\nsquall_questions "), "{text}");
+    assert!(text.contains("# TYPE squall_questions_total counter\nsquall_questions_total "), "{text}");
     assert!(text.contains("# TYPE squall_threads_connected gauge\n"), "{text}");
     let health = Web::new(served.port).get("/health");
     assert_eq!((health.status, health.text().as_str()), (200, "{\"status\":\"ok\"}"));

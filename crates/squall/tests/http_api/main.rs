@@ -1,10 +1,21 @@
 //! HTTP: statements, documents, status and the page, with clients that are programs, pages, attackers, or slow.
 
+mod beginnings;
+mod blob;
 mod browsers;
+mod call;
 mod client;
+mod crowds;
+mod db;
+mod db_changes;
+mod db_keys;
+mod db_rules;
+mod follow;
 mod legacy;
+mod limits;
 mod listener;
 mod login;
+mod openapi;
 mod raw;
 mod sql;
 mod streams;
@@ -23,6 +34,11 @@ struct Served {
 }
 
 impl Served {
+    /// Runs CREATE API TOKEN: the token's id, and itself.
+    fn token(&mut self, sql: &str) -> (String, String) {
+        self.root.query_first(sql).expect(sql).expect("a row")
+    }
+
     fn start() -> Served {
         let server = TestServer::start_with_arguments(Path::new(env!("CARGO_BIN_EXE_squall")), &["--http", "0"]);
         let mut root = server.connect();

@@ -4,7 +4,8 @@ use super::Served;
 use super::client::{base64, read_chunks, read_head};
 use mysql::prelude::Queryable;
 use squall_test_support::{wait_until, wait_within};
-use std::io::{BufReader, Write as _};
+use std::io::{BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::time::Duration;
 
 /// A query of a million rows of about 120 bytes.
@@ -26,6 +27,8 @@ fn a_million_rows_are_streamed_within_bounds() {
         ("application/x-ndjson", 120_000_000),
         ("text/csv", 105_000_000),
         ("application/vnd.apache.arrow.stream", 105_000_000),
+        // It is compressed.
+        ("application/vnd.apache.parquet", 500_000),
     ] {
         let web = served.web().with("Accept", accept);
         let mut reader = BufReader::new(web.connect());
@@ -116,15 +119,17 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-#[test]
-fn requests_that_their_client_resets_do_not_pile_up() {
-    let mut served = Served::start();
-    served.run("SET GLOBAL json_server_max_threads = 1");
-    let web = served.web();
-    let mut slow = web.connect();
-    web.send(&mut slow, "POST", "/1.0/sql", Some(br#"{"sql":"SELECT SLEEP(600)"}"#));
-    wait_until("a request that runs", || served.status("Json_server_requests_running") == 1);
-    // Others wait for its place.
+/// The kind, the flags and the payload of the next frame of HTTP/2.
+fn next_frame(client: &mut TcpStream) -> (u8, u8, Vec<u8>) {
+    let mut head = [0; 9];
+    client.read_exact(&mut head).expect("a frame");
+    let mut payload = vec![0; usize::from(head[0]) << 16 | usize::from(head[1]) << 8 | usize::from(head[2])];
+    client.read_exact(&mut payload).expect("a payload");
+    (head[3], head[4], payload)
+}
+
+/// The headers of a request of HTTP/2 to `/1.0/sql`.
+fn head_of_request() -> Vec<u8> {
     let login = format!("Basic {}", base64(b"web:pw"));
     let mut head = Vec::new();
     for (name, value) in [
@@ -142,6 +147,19 @@ fn requests_that_their_client_resets_do_not_pile_up() {
             head.extend_from_slice(text.as_bytes());
         }
     }
+    head
+}
+
+#[test]
+fn requests_that_their_client_resets_do_not_pile_up() {
+    let mut served = Served::start();
+    served.run("SET GLOBAL json_server_max_threads = 1");
+    let web = served.web();
+    let mut slow = web.connect();
+    web.send(&mut slow, "POST", "/1.0/sql", Some(br#"{"sql":"SELECT SLEEP(600)"}"#));
+    wait_until("a request that runs", || served.status("Json_server_requests_running") == 1);
+    // Others wait for its place.
+    let head = head_of_request();
     let mut client = web.connect();
     client.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").expect("a preface");
     client.write_all(&frame(4, 0, 0, &[])).expect("settings");
@@ -157,4 +175,37 @@ fn requests_that_their_client_resets_do_not_pile_up() {
     // They would have waited for longer.
     wait_within(Duration::from_secs(5), "the end of those that were reset", || requests(&mut served.root) == 1);
     assert_eq!(served.status("Json_server_requests_running"), 1);
+}
+
+#[test]
+fn a_client_that_does_not_take_the_end_of_an_answer_keeps_no_place() {
+    let mut served = Served::start();
+    served.run("SET GLOBAL json_server_max_threads = 1");
+    served.run("SET GLOBAL net_write_timeout = 3600");
+    let mut client = served.web().connect();
+    client.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").expect("a preface");
+    // SETTINGS_INITIAL_WINDOW_SIZE is 0: no byte of a body is taken.
+    client.write_all(&frame(4, 0, 0, &[0, 4, 0, 0, 0, 0])).expect("settings");
+    client.write_all(&frame(1, 4, 1, &head_of_request())).expect("a head");
+    // More than is sent as a whole, less than what holds its statement up.
+    let body = br#"{"sql":"SELECT REPEAT('x', 40000) UNION ALL SELECT REPEAT('y', 40000)"}"#;
+    client.write_all(&frame(0, 1, 1, body)).expect("a body");
+    client.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
+    // Its head comes when the statement has run so far.
+    while next_frame(&mut client).0 != 1 {}
+    wait_until("the end of its statement", || served.status("Json_server_requests_running") == 0);
+    assert_eq!(served.sql("{\"sql\":\"SELECT 1\"}").status, 200);
+    // It is not given up either: it gets its answer once it takes it.
+    let window = (1_u32 << 20).to_be_bytes();
+    client.write_all(&frame(8, 0, 0, &window)).expect("a window");
+    client.write_all(&frame(8, 0, 1, &window)).expect("a window");
+    let (mut body, mut is_over) = (Vec::new(), false);
+    while !is_over {
+        if let (0, flags, payload) = next_frame(&mut client) {
+            body.extend_from_slice(&payload);
+            is_over = flags & 1 == 1;
+        }
+    }
+    let text = String::from_utf8_lossy(&body);
+    assert!(body.len() > 80_000 && text.contains("\"elapsed_ms\":"), "{} bytes", body.len());
 }

@@ -335,7 +335,7 @@ fn nothing_is_sent_without_an_execution() {
     conn.query_drop("SET GLOBAL http_client_in_triggers = ON").unwrap();
     conn.query_drop("INSERT INTO t (id) VALUES (1), (2)").unwrap();
     assert_eq!((value(&mut conn, "SELECT GROUP_CONCAT(body) FROM t"), peer.requests()), ("hello,hello".to_string(), 8));
-    // A routine runs with its definer's privilege, whoever calls it.
+    // A routine runs with its definer's privilege, not its caller's.
     conn.query_drop("CREATE USER ann; GRANT SELECT, EXECUTE ON d.* TO ann").unwrap();
     conn.query_drop("CREATE FUNCTION k(u TEXT) RETURNS TEXT DETERMINISTIC RETURN HTTP_GET(u)").unwrap();
     conn.query_drop("CREATE FUNCTION i(u TEXT) RETURNS TEXT DETERMINISTIC SQL SECURITY INVOKER RETURN HTTP_GET(u)")
@@ -424,7 +424,7 @@ fn requests_at_once_are_bounded() {
         assert_eq!(other.join().unwrap(), "paused");
     }
     assert_eq!(peer.most_running(), 2);
-    // Whoever waits for others waits within the own time.
+    // The wait for others counts in the request's own time.
     let holders: Vec<_> = (0..2)
         .map(|_| {
             let (mut conn, url) = (server.connect(), peer.url("/pause/3000"));
@@ -557,7 +557,7 @@ fn bombs_take_no_memory() {
 }
 
 #[test]
-fn nobody_waits_for_requests_of_others() {
+fn sessions_do_not_wait_for_requests_of_others() {
     let (server, peer, mut conn) = start();
     conn.query_drop("SET GLOBAL http_client_timeout_ms = 60000").unwrap();
     // Some on each event loop.

@@ -197,7 +197,7 @@ impl Maker<'_> {
             sources.push(Source { table, alias, kind, on: Some(on) });
         }
         if self.one_in(8) {
-            // Joins without a condition are put together anew with those that have one.
+            // Joins without a condition are put together again with those that have one.
             let table =
                 self.pick(&["(SELECT 1 AS one UNION ALL SELECT 2)", "(SELECT MAX(one) FROM (SELECT 3 AS one) q)"]);
             sources.push(Source { table, alias: "beside".into(), kind: JoinKind::Inner, on: None });

@@ -264,7 +264,6 @@ impl Query {
     }
 
     /// Queries with one thing less, in the order in which they should be tried.
-    #[expect(clippy::too_many_lines, reason = "one step for each part of a query")]
     pub fn smaller(&self) -> Vec<Query> {
         let mut found = Vec::new();
         let mut with = |change: &dyn Fn(&mut Query)| {
@@ -293,6 +292,23 @@ impl Query {
         if self.limit.is_none() && !self.order.is_empty() {
             with(&|query| query.order.clear());
         }
+        found.extend(self.without_items());
+        if let Some((operation, other)) = &self.set {
+            let others = other.smaller().into_iter().filter(|other| other.items.len() == self.items.len());
+            found.extend(others.map(|other| Query { set: Some((operation, Box::new(other))), ..self.clone() }));
+        }
+        // As many items as the other side of a set operation has, and as what is around names.
+        found.retain(|query| {
+            let same_count = query.set.as_ref().is_none_or(|(_, other)| other.items.len() == query.items.len());
+            same_count && (query.around.is_none() || query.items.len() == self.items.len())
+        });
+        found.extend(self.with_smaller_conditions());
+        found
+    }
+
+    /// Queries without one of the tables, groups or items.
+    fn without_items(&self) -> Vec<Query> {
+        let mut found = Vec::new();
         for at in (1..self.sources.len()).rev() {
             let mut query = self.clone();
             query.sources.remove(at);
@@ -325,15 +341,12 @@ impl Query {
                 found.push(query);
             }
         }
-        if let Some((operation, other)) = &self.set {
-            let others = other.smaller().into_iter().filter(|other| other.items.len() == self.items.len());
-            found.extend(others.map(|other| Query { set: Some((operation, Box::new(other))), ..self.clone() }));
-        }
-        // As many items as the other side of a set operation has, and as what is around names.
-        found.retain(|query| {
-            let same_count = query.set.as_ref().is_none_or(|(_, other)| other.items.len() == query.items.len());
-            same_count && (query.around.is_none() || query.items.len() == self.items.len())
-        });
+        found
+    }
+
+    /// Queries with one condition or join that is simpler.
+    fn with_smaller_conditions(&self) -> Vec<Query> {
+        let mut found = Vec::new();
         let filters = self.filter.iter().flat_map(Condition::smaller);
         found.extend(filters.map(|filter| Query { filter: Some(filter), ..self.clone() }));
         let havings = self.having.iter().flat_map(Condition::smaller);

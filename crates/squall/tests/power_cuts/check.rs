@@ -58,6 +58,9 @@ fn check_transactions(conn: &mut Conn, acknowledged: &Acknowledged, moment: u64)
         let numbers: Vec<u64> = journal.keys().filter(|(of, _)| *of == writer).map(|(_, seq)| *seq).collect();
         assert!(numbers.iter().copied().eq(1..=numbers.len() as u64), "moment {moment}: writer {writer}: a gap");
     }
+    let mixed = "SELECT COUNT(*) FROM p.parts WHERE pad <> REPEAT(LEFT(pad, 1), CHAR_LENGTH(pad))";
+    let mixed: Option<u64> = conn.query_first(mixed).expect("parts");
+    assert_eq!(mixed, Some(0), "moment {moment}: values of several versions");
     check_counter(conn, "parts", "(writer, seq) VALUES (0, 0)", moment);
 }
 

@@ -44,7 +44,7 @@ fn power_cuts_lose_nothing_that_was_acknowledged() {
         let begun = recorder.now();
         let recorder = Arc::new(recorder);
         let mut acknowledged = Acknowledged::default();
-        // Several times, with an end of one kind or the other in between: files are made then, and the log begins anew. What a killed
+        // Several times, with an end of one kind or the other in between: files are made then, and the log begins again. What a killed
         // server has left may be in the system's memory only, and the next one acts upon it.
         let mut starts = Vec::new();
         for _ in 0..RESTARTS {

@@ -79,7 +79,7 @@ pub(crate) fn set_up(server: &TestServer) {
     for sql in [
         "CREATE DATABASE p",
         "CREATE TABLE p.journal (writer INT, seq BIGINT, n INT, PRIMARY KEY (writer, seq))",
-        "CREATE TABLE p.parts (id BIGINT AUTO_INCREMENT PRIMARY KEY, writer INT, seq BIGINT, pad VARCHAR(2000), KEY (writer, seq))",
+        "CREATE TABLE p.parts (id BIGINT AUTO_INCREMENT PRIMARY KEY, writer INT, seq BIGINT, pad TEXT, KEY (writer, seq))",
         "CREATE TABLE p.sealed (writer INT, seq BIGINT, n INT, PRIMARY KEY (writer, seq)) ENGINE=COLUMN",
         "CREATE TABLE p.last (writer INT, seq BIGINT)",
         "CREATE TABLE p.source (v INT)",
@@ -161,9 +161,17 @@ fn write<const WRITER: u64>(conn: &mut Conn, recorder: &Recorder, mut random: Ra
         if many {
             let buffer = if random.below(2) == 0 { 16 << 10 } else { 64 << 20 };
             conn.query_drop(format!("SET GLOBAL transaction_buffer_size = {buffer}"))?;
+            // Longer values lie out of their rows.
+            let limit = if random.below(2) == 0 { 16 } else { 2048 };
+            conn.query_drop(format!("SET GLOBAL blob_inline_limit = {limit}"))?;
         }
         let n = if many { SOURCE_ROWS } else { 1 + random.below(8) };
         let length = if many { 900 } else { random.below(300) };
+        // By itself: it locks a range that others insert into.
+        let (earlier, changed) = (seq - seq.min(1 + random.below(5)), random.below(3000));
+        conn.query_drop(format!(
+            "UPDATE p.parts SET pad = REPEAT('y', {changed}) WHERE writer = {WRITER} AND seq = {earlier} LIMIT 20"
+        ))?;
         conn.query_drop("BEGIN")?;
         conn.query_drop(format!("INSERT INTO p.journal VALUES ({WRITER}, {seq}, {n})"))?;
         conn.query_drop(format!(

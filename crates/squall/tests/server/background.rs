@@ -128,6 +128,22 @@ fn the_call_waits_for_no_lock() {
     run(&mut other, "USE d; SET lock_wait_timeout = 20; ALTER TABLE t ADD COLUMN later INT, ALGORITHM = COPY");
 }
 
+/// A change that the CALL has begun and given up is counted where it is run again.
+#[test]
+fn what_the_call_gives_up_is_counted_once() {
+    let (server, mut client) = prepared();
+    let changes = "SELECT variable_value FROM performance_schema.global_status WHERE variable_name = 'Com_update'";
+    wait_until_done_at_once(&mut client, "UPDATE d.t SET n = n + 1 WHERE id = 2");
+    let mut other = connect(&server);
+    run(&mut other, "BEGIN; SELECT * FROM d.t WHERE id = 1 FOR UPDATE");
+    let before: u64 = value(&mut client, changes).parse().expect("a number");
+    run(&mut client, "CALL async.queue('UPDATE d.t SET n = n + 1 WHERE id = 1')");
+    run(&mut other, "COMMIT");
+    run(&mut client, "CALL async.wait_all()");
+    assert_eq!(value(&mut client, "SELECT n FROM d.t WHERE id = 1"), "1");
+    assert_eq!(value(&mut client, changes).parse::<u64>().expect("a number"), before + 1);
+}
+
 #[test]
 fn a_callers_transaction_has_no_part_in_it() {
     let (_server, mut client) = prepared();

@@ -43,7 +43,7 @@ impl Compressing {
         Self { socket: raw, stream, reader, received_bytes: 0, _client: client }
     }
 
-    /// Each command is numbered anew.
+    /// Each command is numbered again.
     fn send(&mut self, command: u8, text: &[u8]) {
         let mut writer = PacketWriter::default();
         writer.packet(|buf| {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use squall_client::{Client, ClientError, ConnectOptions, Target};
 use squall_test_support::server::TestServer;
+use squall_wire::parameters::BinaryValue;
 
 use super::{connect, options, run, start, value, wait_until};
 
@@ -171,4 +172,111 @@ fn an_account_has_no_more_connections_than_it_may() {
     wait_until("a place is free", || Client::connect(&plain).is_ok());
     run(&mut root, "SET GLOBAL max_user_connections = DEFAULT");
     let _more = [Client::connect(&plain), Client::connect(&plain)].map(|client| client.expect("a connection"));
+}
+
+#[test]
+fn an_account_has_a_limit_of_its_own() {
+    let server = start();
+    let mut root = connect(&server);
+    run(&mut root, "CREATE USER one WITH MAX_USER_CONNECTIONS 1; SET GLOBAL max_user_connections = 5");
+    let one = account(options(&server), "one");
+    let first = Client::connect(&one).expect("a connection");
+    let too_many = "ERROR 1226 (42000): User 'one' has exceeded the 'max_user_connections' resource (current value: 1)";
+    assert_eq!(refusal(&one), too_many);
+    run(&mut root, "ALTER USER one WITH MAX_USER_CONNECTIONS 2");
+    let second = Client::connect(&one).expect("a connection");
+    assert_eq!(refusal(&one), too_many.replace("value: 1", "value: 2"));
+    drop((first, second));
+    run(&mut root, "ALTER USER one WITH MAX_USER_CONNECTIONS 0 MAX_CONNECTIONS_PER_HOUR 2");
+    for _ in 0..2 {
+        drop(Client::connect(&one).expect("a connection"));
+    }
+    let refused =
+        "ERROR 1226 (42000): User 'one' has exceeded the 'max_connections_per_hour' resource (current value: 2)";
+    assert_eq!(refusal(&one), refused);
+    // It is in no list of connections.
+    assert_eq!(value(&mut root, "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'one'"), "0");
+    run(&mut root, "FLUSH USER_RESOURCES");
+    let mut client = Client::connect(&one).expect("a connection");
+    // A change of the user is a login.
+    client.change_user("one", "", "").expect("the second one");
+    assert_eq!(refusal(&one), refused);
+}
+
+fn error_of(client: &mut Client, sql: &str) -> String {
+    match client.run(sql) {
+        Err(ClientError::Server(error)) => error.to_string(),
+        other => panic!("{sql}: {other:?}"),
+    }
+}
+
+const QUERIES: &str = "ERROR 1226 (42000): User 'few' has exceeded the 'max_questions' resource (current value: 3)";
+const UPDATES: &str = "ERROR 1226 (42000): User 'few' has exceeded the 'max_updates' resource (current value: 2)";
+
+#[test]
+fn an_account_runs_so_many_statements_in_an_hour() {
+    let server = start();
+    let mut root = connect(&server);
+    run(&mut root, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, n INT); INSERT INTO d.t VALUES (1, 1)");
+    run(&mut root, "CREATE PROCEDURE d.p() BEGIN DO 1; DO 2; DO 3; UPDATE d.t SET n = 9; END");
+    run(&mut root, "CREATE USER few; GRANT ALL ON d.* TO few; GRANT DYNAMIC_EXECUTE ON *.* TO few");
+    let few = account(options(&server), "few");
+    let mut clients = [Client::connect(&few).expect("a connection"), Client::connect(&few).expect("a connection")];
+    // Once more than an hour's: its route is known, and it is answered at once.
+    for _ in 0..5 {
+        run(&mut clients[0], "SELECT n FROM d.t WHERE id = 1");
+    }
+    // Connections that are there are limited too, and count together.
+    run(&mut root, "ALTER USER few WITH MAX_QUERIES_PER_HOUR 3");
+    run(&mut clients[0], "SELECT n FROM d.t WHERE id = 1; SELECT n FROM d.t WHERE id = 1");
+    run(&mut clients[1], "CALL d.p()");
+    for client in &mut clients {
+        assert_eq!(error_of(client, "SELECT n FROM d.t WHERE id = 1"), QUERIES);
+        assert_eq!(error_of(client, "DO 1"), QUERIES);
+    }
+    // A limit that is given again begins at zero. What is prepared is no statement yet.
+    run(&mut root, "ALTER USER few WITH MAX_QUERIES_PER_HOUR 3");
+    let prepared = clients[0].prepare("SELECT n FROM d.t WHERE id = ?").expect("prepared");
+    for at in 0..4 {
+        let ran = clients[0].execute(&prepared, &[BinaryValue::Int(1)], false).map(drop);
+        match ran {
+            Ok(()) => assert!(at < 3, "beyond the limit"),
+            Err(error) => assert_eq!((error.to_string().as_str(), at), (QUERIES, 3)),
+        }
+    }
+    // The statements of a list count each.
+    run(&mut root, "FLUSH USER_RESOURCES");
+    assert_eq!(error_of(&mut clients[0], "SELECT EXECUTE('DO 1; DO 2; DO 3')"), QUERIES);
+    run(&mut root, "ALTER USER few WITH MAX_QUERIES_PER_HOUR 0");
+    for _ in 0..5 {
+        run(&mut clients[0], "SELECT n FROM d.t WHERE id = 1");
+    }
+}
+
+#[test]
+fn an_account_changes_so_much_in_an_hour() {
+    let server = start();
+    let mut root = connect(&server);
+    run(&mut root, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, n INT); INSERT INTO d.t VALUES (1, 1)");
+    run(&mut root, "CREATE USER few WITH MAX_UPDATES_PER_HOUR 2; GRANT ALL ON d.* TO few");
+    let mut few = Client::connect(&account(options(&server), "few")).expect("a connection");
+    run(&mut few, "UPDATE d.t SET n = 2 WHERE id = 1; DO 1; PREPARE s FROM 'UPDATE d.t SET n = 3'; EXECUTE s");
+    for sql in [
+        "UPDATE d.t SET n = 4 WHERE id = 1",
+        "EXECUTE s",
+        "EXECUTE IMMEDIATE 'DELETE FROM d.t'",
+        "EXECUTE 'DELETE FROM d.t'",
+        "SET STATEMENT sql_mode = '' FOR DELETE FROM d.t",
+        "CREATE TABLE d.u (a INT)",
+    ] {
+        assert_eq!(error_of(&mut few, sql), UPDATES, "{sql}");
+    }
+    assert_eq!(value(&mut few, "SELECT n FROM d.t"), "3");
+    run(&mut root, "FLUSH USER_RESOURCES");
+    run(&mut few, "UPDATE d.t SET n = 5 WHERE id = 1");
+    // A new account of the name has used nothing.
+    run(&mut root, "DROP USER few; CREATE USER few WITH MAX_UPDATES_PER_HOUR 2; GRANT ALL ON d.* TO few");
+    let mut few = Client::connect(&account(options(&server), "few")).expect("a connection");
+    run(&mut few, "UPDATE d.t SET n = 6; UPDATE d.t SET n = 7");
+    assert_eq!(error_of(&mut few, "DELETE FROM d.t"), UPDATES);
 }

@@ -1,6 +1,7 @@
 //! A server process with clients of all kinds: limits, KILL, clients that vanish, and the protocol's commands on a real socket.
 
 mod background;
+mod barriers;
 mod bounds;
 mod change_ways;
 mod client_charsets;
@@ -10,8 +11,10 @@ mod connections;
 mod definitions;
 mod depth;
 mod documents;
+mod every_variable;
 mod execute;
 mod execute_model;
+mod explain_changes;
 mod fairness;
 mod files;
 mod foreign_keys;
@@ -19,11 +22,17 @@ mod insert_ids;
 mod kill;
 mod limits;
 mod lock_model;
+mod lock_waits;
+mod logins;
 mod logs;
 mod long_statements;
 mod memory;
 mod module_privileges;
+mod ndbinfo;
+mod nested_programs;
+mod ordered_joins;
 mod partitions;
+mod planned_values;
 mod plans;
 mod protocol;
 mod routines;
@@ -33,7 +42,10 @@ mod steering;
 mod sys_history;
 mod sys_reports;
 mod two_ways;
+mod user_counts;
+mod variable_origins;
 mod vectors;
+mod waiting_threads;
 
 use std::path::Path;
 use std::time::Duration;

@@ -8,12 +8,9 @@ const ROWS: u64 = 200_000;
 
 /// A server whose queries share 64 MB, with a table of some 100 MB.
 pub(super) fn small_server() -> (TestServer, Client) {
-    let mut server = start();
+    let server = start();
     let mut client = connect(&server);
-    run(&mut client, "SET PERSIST_ONLY query_memory_limit = 67108864");
-    server.kill();
-    server.restart();
-    let mut client = connect(&server);
+    run(&mut client, "SET PERSIST query_memory_limit = 67108864");
     assert_eq!(value(&mut client, "SELECT @@global.query_memory_limit"), "67108864");
     run(&mut client, "CREATE DATABASE d; USE d; SET cte_max_recursion_depth = 1000000");
     run(
@@ -113,4 +110,9 @@ fn a_value_larger_than_the_pool_is_refused() {
     }
     assert!(server.is_running());
     assert_eq!(value(&mut client, "SELECT LENGTH(GROUP_CONCAT(filler)) FROM big WHERE id < 2"), "1001");
+    // More memory for queries, while the server runs.
+    run(&mut client, "SET GLOBAL query_memory_limit = DEFAULT");
+    // As much as a packet may have.
+    let length = value(&mut client, "SELECT @@max_allowed_packet");
+    assert_eq!(value(&mut client, "SELECT LENGTH(GROUP_CONCAT(filler)) FROM big"), length);
 }

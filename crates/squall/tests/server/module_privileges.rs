@@ -134,7 +134,7 @@ const ROWS: &[Row] = &[
     runs("EXECUTE 'SELECT 1 FROM d.t'", &[("SELECT ON d.t", 1142)]),
     runs("EXECUTE IMMEDIATE 'SELECT 1 FROM d.t'", &[("SELECT ON d.t", 1142)]),
     runs("EXECUTE 'DO 1' CONCURRENT", &[DYNAMIC]),
-    // A text has the rights of whoever has logged in, so the privilege to run one is that account's, too.
+    // A text has the rights of the account that has logged in, so the privilege to run one is that account's, too.
     runs("CALL d.of_dynamic()", &[("EXECUTE ON PROCEDURE d.of_dynamic", 1370), DYNAMIC]),
     runs("CALL d.by_dynamic()", &[("EXECUTE ON PROCEDURE d.by_dynamic", 1370), DYNAMIC]),
     // ---- together ----

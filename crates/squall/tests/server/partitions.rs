@@ -14,6 +14,9 @@ const STATEMENTS: u32 = 600;
 /// Between changes of the partitions.
 const CHANGE_EVERY: u32 = 25;
 
+/// Between moves of all rows into segments, while it is a column table.
+const OPTIMIZE_EVERY: u32 = 15;
+
 /// How the table may be divided: all rows have a place.
 const SCHEMES: &[&str] = &[
     "PARTITION BY RANGE (a) (PARTITION p0 VALUES LESS THAN (5), PARTITION p1 VALUES LESS THAN (12), PARTITION pm VALUES LESS THAN MAXVALUE)",
@@ -36,6 +39,7 @@ const CHANGES: &[&str] = &[
     "REORGANIZE PARTITION pm INTO (PARTITION px VALUES LESS THAN MAXVALUE)",
     "REORGANIZE PARTITION p0, p1 INTO (PARTITION pn VALUES LESS THAN (12))",
     "ENGINE = InnoDB",
+    "ENGINE = COLUMN",
     "REMOVE PARTITIONING",
 ];
 
@@ -137,6 +141,7 @@ const DEFINITIONS: &[&str] = &[
     "ALTER TABLE e DROP COLUMN z",
     "ALTER TABLE t ADD KEY k (v, id)",
     "ALTER TABLE t DROP KEY k",
+    "OPTIMIZE TABLE t, e",
 ];
 
 /// Kills of a run.
@@ -163,6 +168,9 @@ fn a_table_with_partitions_is_as_one_without() {
     let (mut plain, mut divided) = (in_database(&server, "plain"), in_database(&server, "divided"));
     let mut in_transaction = false;
     for number in 0..STATEMENTS {
+        if number % OPTIMIZE_EVERY == 1 && !in_transaction {
+            answer(&mut divided, "OPTIMIZE TABLE t").expect("a result");
+        }
         if number.is_multiple_of(CHANGE_EVERY) {
             if std::mem::take(&mut in_transaction) {
                 run(&mut plain, "COMMIT");
@@ -232,15 +240,24 @@ fn define_until_killed(client: &mut Client, random: &mut Choices) {
 
 #[test]
 fn definitions_of_partitions_survive_kills() {
+    definitions_survive_kills("definitions_of_partitions_survive_kills", "InnoDB");
+}
+
+#[test]
+fn definitions_of_partitions_of_column_tables_survive_kills() {
+    definitions_survive_kills("definitions_of_partitions_of_column_tables_survive_kills", "COLUMN");
+}
+
+fn definitions_survive_kills(test: &str, engine: &str) {
     let mut server = start();
-    let mut random = Choices(Random::of_run("definitions_of_partitions_survive_kills"));
+    let mut random = Choices(Random::of_run(test));
     let mut client = connect(&server);
     run(&mut client, "CREATE DATABASE d; USE d");
-    run(
-        &mut client,
-        "CREATE TABLE t (id INT NOT NULL AUTO_INCREMENT, v INT, PRIMARY KEY (id), KEY (v)) PARTITION BY RANGE (id)
-           (PARTITION p0 VALUES LESS THAN (100000), PARTITION pm VALUES LESS THAN MAXVALUE)",
+    let table = format!(
+        "CREATE TABLE t (id INT NOT NULL AUTO_INCREMENT, v INT, PRIMARY KEY (id), KEY (v)) ENGINE = {engine} PARTITION BY RANGE (id)
+           (PARTITION p0 VALUES LESS THAN (100000), PARTITION pm VALUES LESS THAN MAXVALUE)"
     );
+    run(&mut client, &table);
     run(&mut client, "CREATE TABLE e LIKE t; ALTER TABLE e REMOVE PARTITIONING");
     drop(client);
     let mut acknowledged: BTreeSet<u64> = BTreeSet::new();
@@ -272,4 +289,54 @@ fn definitions_of_partitions_survive_kills() {
         assert_eq!(checked.matches(&format!("{:?}", Some(b"OK".to_vec()))).count(), 2, "{kill}: {checked}");
     }
     assert!(!acknowledged.is_empty(), "no row was written");
+}
+
+#[test]
+fn added_partitions_outlive_a_stop_and_a_kill() {
+    let mut server = start();
+    let mut client = connect(&server);
+    run(
+        &mut client,
+        "CREATE DATABASE d; USE d; \
+         CREATE TABLE r (a INT PRIMARY KEY, b INT) PARTITION BY RANGE (a) (PARTITION p0 VALUES LESS THAN (10)); \
+         CREATE TABLE l (a INT PRIMARY KEY, b INT) PARTITION BY LIST (a) (PARTITION p0 VALUES IN (1)); \
+         CREATE TABLE s (a INT PRIMARY KEY, b INT) PARTITION BY RANGE (a) SUBPARTITION BY HASH (a) SUBPARTITIONS 2 \
+           (PARTITION p0 VALUES LESS THAN (10)); \
+         CREATE TABLE e (a INT PRIMARY KEY, b INT); INSERT INTO e VALUES (21, 5)",
+    );
+    for stops in [true, false, true] {
+        for table in ["r", "l", "s"] {
+            let count = value(&mut client, &format!("SELECT COUNT(*) FROM {table}")).parse::<u32>().expect("a number");
+            let number = count + 1;
+            let place = match table {
+                "l" => format!("IN ({})", number * 10 + 1),
+                _ => format!("LESS THAN ({})", (number + 1) * 10),
+            };
+            run(&mut client, &format!("ALTER TABLE {table} ADD PARTITION (PARTITION p{number} VALUES {place})"));
+            run(&mut client, &format!("INSERT INTO {table} VALUES ({}, {number})", number * 10 + 1));
+        }
+        match stops {
+            true => assert_eq!(server.terminate(), Some(0), "{}", server.log()),
+            false => server.kill(),
+        }
+        server.restart();
+        client = connect(&server);
+        run(&mut client, "USE d");
+    }
+    for table in ["r", "l", "s"] {
+        let rows = format!("SELECT GROUP_CONCAT(CONCAT(a, ' ', b) ORDER BY a) FROM {table}");
+        assert_eq!(value(&mut client, &rows), "11 1,21 2,31 3", "{table}");
+    }
+    run(&mut client, "ALTER TABLE r ADD PARTITION (PARTITION p4 VALUES LESS THAN (50))");
+    run(&mut client, "CREATE TABLE f (a INT PRIMARY KEY, b INT); INSERT INTO f VALUES (41, 4)");
+    run(
+        &mut client,
+        "ALTER TABLE r EXCHANGE PARTITION p4 WITH TABLE f; ALTER TABLE r EXCHANGE PARTITION p2 WITH TABLE e",
+    );
+    run(&mut client, "DROP TABLE f; DROP DATABASE IF EXISTS other");
+    assert_eq!(server.terminate(), Some(0), "{}", server.log());
+    server.restart();
+    client = connect(&server);
+    assert_eq!(value(&mut client, "SELECT GROUP_CONCAT(CONCAT(a, ' ', b) ORDER BY a) FROM d.r"), "11 1,21 5,31 3,41 4");
+    assert_eq!(value(&mut client, "SELECT GROUP_CONCAT(CONCAT(a, ' ', b) ORDER BY a) FROM d.e"), "21 2");
 }

@@ -240,6 +240,25 @@ fn statistics_is_one_line_and_no_packet_of_results() {
 }
 
 #[test]
+fn a_statement_that_is_only_prepared_is_no_question() {
+    let server = start();
+    let mut client = connect(&server);
+    let status = |client: &mut Client, name: &str| -> u64 {
+        let sql =
+            format!("SELECT VARIABLE_VALUE FROM performance_schema.session_status WHERE VARIABLE_NAME = '{name}'");
+        value(client, &sql).parse().expect("a number")
+    };
+    let names = ["Questions", "Queries", "Com_stmt_prepare"];
+    let before = names.map(|name| status(&mut client, name));
+    let statement = client.prepare("SELECT 1 + ?").expect("a statement");
+    client.close_statement(&statement).expect("closed");
+    let after = names.map(|name| status(&mut client, name));
+    // Each question about a counter is one itself.
+    assert_eq!([after[0] - before[0], after[2] - before[2]], [3, 1]);
+    assert!(after[1] - before[1] > after[0] - before[0], "what is prepared is one of Queries: {before:?} {after:?}");
+}
+
+#[test]
 fn several_statements_and_the_switch_for_them() {
     let server = start();
     for mut client in both_endings(&server) {

@@ -70,7 +70,7 @@ fn triggers_survive_a_crash() {
 }
 
 #[test]
-fn routines_that_never_end_are_killed_and_hold_nobody_up() {
+fn routines_that_never_end_are_killed_and_hold_no_session_up() {
     let server = start();
     let mut root = connect(&server);
     run(&mut root, "CREATE DATABASE d");
@@ -192,4 +192,40 @@ fn a_function_and_the_statement_around_it_survive_together_or_not_at_all() {
         value(&mut root, "SELECT COUNT(*) FROM d.audit")
     );
     assert_eq!(value(&mut root, "SELECT COUNT(*) DIV 8 FROM d.audit"), rounds.to_string());
+}
+
+#[test]
+fn a_session_whose_client_goes_while_a_function_runs_ends_with_all_that_it_holds() {
+    let server = start();
+    let mut root = connect(&server);
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (n INT PRIMARY KEY)",
+        "INSERT INTO d.t VALUES (1)",
+        "CREATE TABLE d.audit (n INT PRIMARY KEY)",
+        "CREATE FUNCTION d.waits(n INT) RETURNS INT BEGIN INSERT INTO d.audit VALUES (n); DO GET_LOCK('inside', 0); DO SLEEP(600); RETURN n; END",
+        "CREATE TRIGGER d.waits AFTER UPDATE ON d.t FOR EACH ROW DO d.waits(2)",
+    ] {
+        run(&mut root, sql);
+    }
+    for sql in ["SELECT d.waits(n) FROM d.t", "UPDATE d.t SET n = 3", "SET @v = d.waits(4)"] {
+        let mut victim = connect(&server);
+        let id = victim.connection_id();
+        for held in ["SET autocommit = 0", "DO GET_LOCK('held', 0)", "CREATE TEMPORARY TABLE d.held (i INT)"] {
+            run(&mut victim, held);
+        }
+        victim.query(sql).expect("sent");
+        let inside = format!("SELECT IS_USED_LOCK('inside') = {id}");
+        wait_until(&format!("{sql} runs"), || value(&mut root, &inside) == "1");
+        drop(victim);
+        let is_there = format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id}");
+        wait_until(&format!("{sql} ends"), || value(&mut root, &is_there) == "0");
+        let are_free = "SELECT IS_FREE_LOCK('held') AND IS_FREE_LOCK('inside')";
+        wait_until("its locks are free", || value(&mut root, are_free) == "1");
+        assert_eq!(value(&mut root, "SELECT GROUP_CONCAT(n) FROM d.t"), "1", "{sql}");
+        assert_eq!(value(&mut root, "SELECT COUNT(*) FROM d.audit"), "0", "{sql}");
+        // Nothing is locked any more.
+        run(&mut root, "INSERT INTO d.audit VALUES (1), (2), (4)");
+        run(&mut root, "DELETE FROM d.audit");
+    }
 }

@@ -15,7 +15,7 @@ const CLIENTS: usize = 8;
 const MOVES: u64 = 5;
 /// More than from one look at where a client is to the next but one, at first. Each move makes looks half as frequent.
 const STATEMENTS: usize = 300;
-/// After so many stays on a core they get no longer.
+/// After this many stays on a core they get no longer.
 const LONGER_STAYS: usize = 6;
 
 /// Has each event loop of a server run on a core of its own: on a busy machine both may be on one for as long as a test looks.

@@ -12,30 +12,30 @@ const QUERIES: u32 = 1000;
 const INTERNAL_ERROR: u16 = 1105;
 
 /// Makes choices: the same ones for the same seed.
-struct Choices(Random);
+pub(super) struct Choices(pub(super) Random);
 
 impl Choices {
-    fn below(&mut self, bound: usize) -> usize {
+    pub(super) fn below(&mut self, bound: usize) -> usize {
         self.0.below(bound as u64) as usize
     }
 
-    fn of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+    pub(super) fn of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
         choices[self.below(choices.len())]
     }
 
-    fn one_in(&mut self, bound: usize) -> bool {
+    pub(super) fn one_in(&mut self, bound: usize) -> bool {
         self.below(bound) == 0
     }
 }
 
-const TABLES: &str = "CREATE DATABASE d; USE d; SET time_zone = '+02:00';
+pub(super) const TABLES: &str = "CREATE DATABASE d; USE d; SET time_zone = '+02:00';
     CREATE TABLE t (id INT PRIMARY KEY, a INT, b VARCHAR(10), d DECIMAL(8,2), ts TIMESTAMP NULL, e ENUM('x','y','z'),
                     f DOUBLE, KEY (a), KEY (b), KEY (e, a));
     CREATE TABLE u (x INT, y INT, s VARCHAR(10) COLLATE utf8mb4_bin, dt DATETIME, PRIMARY KEY (x, y), UNIQUE KEY (s),
                     KEY (dt DESC));
     CREATE TABLE v (k BIGINT UNSIGNED, j VARBINARY(8), tm TIME, KEY (k))";
 
-fn fill(client: &mut Client, random: &mut Choices) {
+pub(super) fn fill(client: &mut Client, random: &mut Choices) {
     let null_or = |random: &mut Choices, text: String| if random.one_in(6) { "NULL".to_owned() } else { text };
     let word =
         |random: &mut Choices| format!("'{}'", random.of(&["a", "A", "ä", "b", "B ", "ab", "", "abc", "Z", "é"]));
@@ -121,9 +121,8 @@ const JOINS: [(&str, &str, &str); 7] = [
     ("v", "t", "t.b = v.j"),
 ];
 
-/// A query; whether its rows come in an order that it says wholly.
-#[expect(clippy::too_many_lines, reason = "one arm for each kind of query")]
-fn query(random: &mut Choices) -> (String, bool) {
+/// FROM of a query: its tables, and its text.
+fn joined_tables(random: &mut Choices) -> (Vec<&'static str>, String) {
     let (mut tables, from) = match random.below(3) {
         0 => {
             let table = random.of(&["t", "u", "v"]);
@@ -135,147 +134,143 @@ fn query(random: &mut Choices) -> (String, bool) {
             (vec![left, right], format!("{left} {join} {right} ON {on}"))
         }
     };
-    let mut from = from;
-    if tables.len() == 2 && random.one_in(4) {
-        let third = ["t", "u", "v"].into_iter().find(|table| !tables.contains(table)).unwrap_or("t");
-        let on = match third {
-            "t" => "t.id = u.y",
-            "u" => "u.y = t.id",
-            _ if tables.contains(&"t") => "v.k = t.a",
-            _ => "v.k = u.x",
-        };
-        from = format!("{from} {} {third} ON {on}", random.of(&["JOIN", "LEFT JOIN"]));
-        tables.push(third);
+    if tables.len() < 2 || !random.one_in(4) {
+        return (tables, from);
     }
+    let third = ["t", "u", "v"].into_iter().find(|table| !tables.contains(table)).unwrap_or("t");
+    let on = match third {
+        "t" => "t.id = u.y",
+        "u" => "u.y = t.id",
+        _ if tables.contains(&"t") => "v.k = t.a",
+        _ => "v.k = u.x",
+    };
+    let from = format!("{from} {} {third} ON {on}", random.of(&["JOIN", "LEFT JOIN"]));
+    tables.push(third);
+    (tables, from)
+}
+
+/// A column of the tables, whatever it is.
+fn any_column(random: &mut Choices, tables: &[&str]) -> &'static str {
+    let columns = columns_of(tables);
+    columns[random.below(columns.len())].0
+}
+
+/// A column whose equal values are the same: which of several equal texts stands for them all is not promised.
+fn exact_column(random: &mut Choices, tables: &[&str]) -> &'static str {
+    loop {
+        let column = any_column(random, tables);
+        if column != "t.b" {
+            return column;
+        }
+    }
+}
+
+/// A query; whether its rows come in an order that it says wholly.
+fn query(random: &mut Choices) -> (String, bool) {
+    let (tables, from) = joined_tables(random);
     let selection = match random.below(6) {
         0 => String::new(),
         _ => format!(" WHERE {}", condition(random, &tables, 2)),
     };
-    let columns = columns_of(&tables);
-    let column = |random: &mut Choices| columns[random.below(columns.len())].0;
-    // Which of several equal texts stands for them all is not promised.
-    let exact = |random: &mut Choices| loop {
-        let column = columns[random.below(columns.len())].0;
-        if column != "t.b" {
-            return column;
-        }
-    };
-    if random.one_in(3) {
-        let grouped = match random.below(4) {
-            0 => format!("LENGTH({})", exact(random)),
-            _ => exact(random).to_owned(),
-        };
-        let function = random.of(&["COUNT", "SUM", "MIN", "MAX", "AVG"]);
-        let aggregate = match random.below(8) {
-            0 => format!("{function}(DISTINCT {})", exact(random)),
-            1 => format!("IFNULL(SUM({}), 0)", exact(random)),
-            2 => format!("SUM({}) / COUNT(*)", exact(random)),
-            3 => format!("CONCAT({function}({}), '-', COUNT(*))", exact(random)),
-            _ => format!("{function}({})", exact(random)),
-        };
-        let having = match random.below(8) {
-            0 => " HAVING COUNT(*) > 1".to_owned(),
-            1 => format!(" HAVING {aggregate} IS NOT NULL"),
-            2 => format!(" HAVING MAX({}) > MIN({})", exact(random), exact(random)),
-            3 => " HAVING s > 2".to_owned(),
-            _ => String::new(),
-        };
-        if random.one_in(4) {
-            let by = random.of(&["g", "1"]);
-            let order = random.of(&["g", "1", "s DESC, g", "2, 1", "COUNT(*) * 2, 1"]);
-            let items = format!("{grouped} AS g, {aggregate} AS s");
-            return (format!("SELECT {items} FROM {from}{selection} GROUP BY {by}{having} ORDER BY {order}"), true);
-        }
-        let selection = if having.is_empty() || having.contains("s >") {
-            selection
-        } else {
-            let items = format!("{grouped}, {aggregate}");
-            return (format!("SELECT {items} FROM {from}{selection} GROUP BY {grouped}{having}"), false);
-        };
-        return match random.below(6) {
-            // An order by what is not shown: of the group's key, or an aggregate.
-            5 if tables[0] == "t" => {
-                let (shown, key) = (random.of(&["t.b", "t.f", "t.ts"]), random.of(&["t.a", "t.d", "t.f"]));
-                let items = format!("t.id, {shown}, {aggregate}");
-                (format!("SELECT {items} FROM {from}{selection} GROUP BY t.id ORDER BY {key} DESC, t.id"), true)
-            }
-            4 | 5 => {
-                let order = random.of(&["COUNT(*)", &aggregate]).to_owned();
-                (
-                    format!(
-                        "SELECT {grouped}, {aggregate} FROM {from}{selection} GROUP BY {grouped} ORDER BY {order} DESC, \
-                         {grouped}"
-                    ),
-                    true,
-                )
-            }
-            3 => (format!("SELECT {aggregate} FROM {from}{selection}"), false),
-            0 => (format!("SELECT COUNT(*), {aggregate} FROM {from}{selection}"), false),
-            1 => (
-                format!("SELECT {grouped}, COUNT(*) AS n, {aggregate} FROM {from}{selection} GROUP BY {grouped}"),
-                false,
-            ),
-            _ => (
-                format!(
-                    "SELECT {grouped} AS g, {aggregate} FROM {from}{selection} GROUP BY {grouped} ORDER BY {grouped}"
-                ),
-                false,
-            ),
-        };
+    match random.one_in(3) {
+        true => grouped_query(random, &tables, &from, &selection),
+        false => plain_query(random, &tables, &from, &selection),
     }
-    let first = column(random);
+}
+
+fn grouped_query(random: &mut Choices, tables: &[&str], from: &str, selection: &str) -> (String, bool) {
+    let grouped = match random.below(4) {
+        0 => format!("LENGTH({})", exact_column(random, tables)),
+        _ => exact_column(random, tables).to_owned(),
+    };
+    let function = random.of(&["COUNT", "SUM", "MIN", "MAX", "AVG"]);
+    let aggregate = match random.below(8) {
+        0 => format!("{function}(DISTINCT {})", exact_column(random, tables)),
+        1 => format!("IFNULL(SUM({}), 0)", exact_column(random, tables)),
+        2 => format!("SUM({}) / COUNT(*)", exact_column(random, tables)),
+        3 => format!("CONCAT({function}({}), '-', COUNT(*))", exact_column(random, tables)),
+        _ => format!("{function}({})", exact_column(random, tables)),
+    };
+    let having = match random.below(8) {
+        0 => " HAVING COUNT(*) > 1".to_owned(),
+        1 => format!(" HAVING {aggregate} IS NOT NULL"),
+        2 => format!(" HAVING MAX({}) > MIN({})", exact_column(random, tables), exact_column(random, tables)),
+        3 => " HAVING s > 2".to_owned(),
+        _ => String::new(),
+    };
+    let rows = format!("FROM {from}{selection}");
+    if random.one_in(4) {
+        let by = random.of(&["g", "1"]);
+        let order = random.of(&["g", "1", "s DESC, g", "2, 1", "COUNT(*) * 2, 1"]);
+        let items = format!("{grouped} AS g, {aggregate} AS s");
+        return (format!("SELECT {items} {rows} GROUP BY {by}{having} ORDER BY {order}"), true);
+    }
+    if !having.is_empty() && !having.contains("s >") {
+        return (format!("SELECT {grouped}, {aggregate} {rows} GROUP BY {grouped}{having}"), false);
+    }
+    match random.below(6) {
+        // An order by what is not shown: of the group's key, or an aggregate.
+        5 if tables[0] == "t" => {
+            let (shown, key) = (random.of(&["t.b", "t.f", "t.ts"]), random.of(&["t.a", "t.d", "t.f"]));
+            let items = format!("t.id, {shown}, {aggregate}");
+            (format!("SELECT {items} {rows} GROUP BY t.id ORDER BY {key} DESC, t.id"), true)
+        }
+        4 | 5 => {
+            let order = random.of(&["COUNT(*)", &aggregate]).to_owned();
+            let order = format!("{order} DESC, {grouped}");
+            (format!("SELECT {grouped}, {aggregate} {rows} GROUP BY {grouped} ORDER BY {order}"), true)
+        }
+        3 => (format!("SELECT {aggregate} {rows}"), false),
+        0 => (format!("SELECT COUNT(*), {aggregate} {rows}"), false),
+        1 => (format!("SELECT {grouped}, COUNT(*) AS n, {aggregate} {rows} GROUP BY {grouped}"), false),
+        _ => (format!("SELECT {grouped} AS g, {aggregate} {rows} GROUP BY {grouped} ORDER BY {grouped}"), false),
+    }
+}
+
+fn plain_query(random: &mut Choices, tables: &[&str], from: &str, selection: &str) -> (String, bool) {
+    let first = any_column(random, tables);
     let items = match random.below(6) {
         0 => "*".to_owned(),
         1 => format!("{first}, {}.*", tables[0]),
-        2 => format!("{first}, COALESCE({}, 1) AS c", column(random)),
-        3 => format!("CONCAT({first}, '-', {}) AS c, {first}", column(random)),
-        4 => format!("{first} + 1, LENGTH({})", column(random)),
-        _ => format!("{first}, {}", column(random)),
+        2 => format!("{first}, COALESCE({}, 1) AS c", any_column(random, tables)),
+        3 => format!("CONCAT({first}, '-', {}) AS c, {first}", any_column(random, tables)),
+        4 => format!("{first} + 1, LENGTH({})", any_column(random, tables)),
+        _ => format!("{first}, {}", any_column(random, tables)),
     };
+    let rows = format!("FROM {from}{selection}");
     if random.one_in(5) {
-        let (first, second) = (exact(random), exact(random));
-        return (format!("SELECT DISTINCT {first}, {second} FROM {from}{selection}"), false);
+        let (first, second) = (exact_column(random, tables), exact_column(random, tables));
+        return (format!("SELECT DISTINCT {first}, {second} {rows}"), false);
     }
-    let key = |table: &str| match table {
+    let key = |table: &&str| match *table {
         "t" => "t.id",
         "u" => "u.x, u.y",
         _ => "v.k, v.j, v.tm",
     };
-    let keys: Vec<&str> = tables.iter().map(|table| key(table)).collect();
+    let keys: Vec<&str> = tables.iter().map(key).collect();
     let direction = random.of(&["", " DESC"]);
+    let by_first = format!("{items} {rows} ORDER BY {first}{direction}");
     match random.below(4) {
-        0 => (format!("SELECT {items} FROM {from}{selection}"), false),
+        0 => (format!("SELECT {items} {rows}"), false),
         // Rows of v may be alike.
-        _ if tables.contains(&"v") => {
-            (format!("SELECT {items} FROM {from}{selection} ORDER BY {first}{direction}"), false)
-        }
-        1 => (format!("SELECT {items} FROM {from}{selection} ORDER BY {first}{direction}, {}", keys.join(", ")), true),
+        _ if tables.contains(&"v") => (format!("SELECT {by_first}"), false),
+        1 => (format!("SELECT {by_first}, {}", keys.join(", ")), true),
         2 => {
             let keys = keys.join(", ").replace(", ", &format!("{direction}, "));
             let all = if random.one_in(3) { "SQL_CALC_FOUND_ROWS " } else { "" };
-            (
-                format!(
-                    "SELECT {all}{items} FROM {from}{selection} ORDER BY {keys}{direction} LIMIT {}",
-                    random.below(8)
-                ),
-                true,
-            )
+            let limit = random.below(8);
+            (format!("SELECT {all}{items} {rows} ORDER BY {keys}{direction} LIMIT {limit}"), true)
         }
-        _ => (
-            format!(
-                "SELECT {items} FROM {from}{selection} ORDER BY {first}{direction}, {} LIMIT {}, {}",
-                keys.join(", "),
-                random.below(4),
-                random.below(9)
-            ),
-            true,
-        ),
+        _ => {
+            let (offset, limit) = (random.below(4), random.below(9));
+            (format!("SELECT {by_first}, {} LIMIT {offset}, {limit}", keys.join(", ")), true)
+        }
     }
 }
 
-type Answer = Result<(Vec<Column>, Vec<Vec<Option<Vec<u8>>>>), String>;
+pub(super) type Answer = Result<(Vec<Column>, Vec<Vec<Option<Vec<u8>>>>), String>;
 
-fn answer(client: &mut Client, sql: &str) -> Answer {
+pub(super) fn answer(client: &mut Client, sql: &str) -> Answer {
     match client.run(sql) {
         // Two internal errors are alike, and neither is an answer.
         Err(ClientError::Server(error)) if error.code != INTERNAL_ERROR => Err(error.to_string()),
@@ -341,7 +336,7 @@ fn row_by_row_and_by_plan_are_the_same() {
 }
 
 /// A query that the full planner answers; whether its rows come in an order that it says wholly.
-fn query_of_planner(random: &mut Choices) -> (String, bool) {
+pub(super) fn query_of_planner(random: &mut Choices) -> (String, bool) {
     let of = |random: &mut Choices, table: &str| condition(random, &[table], 1);
     match random.below(7) {
         0 | 1 => {
@@ -379,7 +374,7 @@ fn query_of_planner(random: &mut Choices) -> (String, bool) {
 }
 
 /// Changes rows, and now and then a definition.
-fn change(client: &mut Client, random: &mut Choices, number: usize) {
+pub(super) fn change(client: &mut Client, random: &mut Choices, number: usize) {
     let id = random.below(90);
     let sql = match random.below(12) {
         0 | 1 => format!("DELETE FROM t WHERE id = {id}"),

@@ -73,6 +73,15 @@ pub trait NestedStatements: Debug + Send + Sync {
     /// The same for functions that are called in the name of another account: a routine's definer.
     fn as_account(&self, account: &AccountKey) -> Option<Arc<dyn NestedStatements>>;
 
+    /// Ends another session, as KILL does.
+    ///
+    /// # Errors
+    /// 1094 if there is none with this number; 1095 and 1227 without the privileges that KILL needs.
+    fn kill(&self, id: u64, context: &StatementContext) -> SqlResult<()>;
+
+    /// Whether a session holds the lock of FLUSH TABLES WITH READ LOCK.
+    fn holds_read_lock(&self, id: u64) -> bool;
+
     /// A file of the server that the caller may read and write.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 const DATABASE: &str = "information_schema";
 
-const COMPRESSIONS: &[ColumnSpec] = &[
+pub(super) const COMPRESSIONS: &[ColumnSpec] = &[
     int32("page_size"),
     int32("compress_ops"),
     int32("compress_ops_ok"),
@@ -20,7 +20,7 @@ const COMPRESSIONS: &[ColumnSpec] = &[
     int32("uncompress_time"),
 ];
 
-const COMPRESSED_MEMORY: &[ColumnSpec] = &[
+pub(super) const COMPRESSED_MEMORY: &[ColumnSpec] = &[
     int32("page_size"),
     int32("buffer_pool_instance"),
     int32("pages_used"),
@@ -122,7 +122,7 @@ const COUNTED: &[(&str, &str, &str, &str, &str)] = &[
 ];
 
 /// The server's status variables that are numbers.
-fn numbers(source: &Source<'_>) -> HashMap<String, i64> {
+pub(super) fn numbers(source: &Source<'_>) -> HashMap<String, i64> {
     let rows = status_rows(source, true).into_iter();
     let pair = |row: Vec<Value>| match <[Value; 2]>::try_from(row) {
         Ok([Value::String(name), Value::String(value)]) => Some((name, value.parse().ok()?)),
@@ -205,13 +205,13 @@ fn pool(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> 
     Ok(vec![row.collect()])
 }
 
-/// Pages of each size that InnoDB knows: none is compressed.
 /// The words that FULLTEXT keys leave out.
 fn stop_words(_: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     Ok(STOP_WORDS.iter().map(|word| vec![s(*word)]).collect())
 }
 
-fn page_sizes(_: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+/// Pages of each size that InnoDB knows: none is compressed.
+pub(super) fn page_sizes(_: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let row = |kilobytes: i64| {
         let mut row = vec![Value::Int(kilobytes << 10)];
         row.resize(COMPRESSIONS.len(), Value::Int(0));

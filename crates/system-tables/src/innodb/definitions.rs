@@ -147,7 +147,7 @@ fn index_number(table: &TableDef, index: &IndexDef) -> u64 {
     u64::from(table.id.0) << 16 | u64::from(index.id.0 & 0xFFFF)
 }
 
-fn tables(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+pub(super) fn tables(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let row = |(database, table): (&Database, &Arc<TableDef>)| {
         let id = u64::from(table.id.0);
         vec![
@@ -202,7 +202,7 @@ fn tablespaces(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Va
     base_tables(source).map(row).collect()
 }
 
-fn table_statistics(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+pub(super) fn table_statistics(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let store = &source.state.store;
     let row = |(database, table): (&Database, &Arc<TableDef>)| {
         let sizes = statistics(source, table)?;
@@ -268,7 +268,7 @@ fn type_numbers(sql_type: &SqlType) -> (i64, i64, i64) {
     }
 }
 
-fn columns(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+pub(super) fn columns(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     const NOT_NULL: i64 = 256;
     const UNSIGNED: i64 = 512;
     const BINARY_TYPE: i64 = 1024;
@@ -297,7 +297,7 @@ fn columns(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
     Ok(rows)
 }
 
-fn indexes(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+pub(super) fn indexes(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     const UNIQUE: i64 = 2;
     const CLUSTERED: i64 = 3;
     const FULLTEXT: i64 = 32;
@@ -327,7 +327,7 @@ fn indexes(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>
     Ok(rows)
 }
 
-fn fields(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+pub(super) fn fields(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let mut rows = Vec::new();
     for (_, table) in base_tables(source) {
         for index in &table.indexes {
@@ -352,7 +352,7 @@ fn action_flags(key: &ForeignKey) -> u64 {
     flag(key.on_delete, [1, 2, 16]) | flag(key.on_update, [4, 8, 32])
 }
 
-fn foreign_keys(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+pub(super) fn foreign_keys(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let mut rows = Vec::new();
     for (database, table) in base_tables(source) {
         rows.extend(table.foreign_keys.iter().map(|key| {
@@ -368,7 +368,7 @@ fn foreign_keys(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<V
     Ok(rows)
 }
 
-fn foreign_key_columns(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+pub(super) fn foreign_key_columns(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let mut rows = Vec::new();
     for (database, table) in base_tables(source) {
         for key in &table.foreign_keys {

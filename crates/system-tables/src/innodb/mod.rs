@@ -1,8 +1,10 @@
-//! information_schema's INNODB_… tables, with InnoDB's columns. They show the tables, keys, transactions and counters of row and column
+//! The INNODB_… tables of information_schema and data_dictionary, with InnoDB's columns. They show the tables, keys, transactions and counters of row and column
 //! tables. Numbers of pages are zero, since there are no pages.
 
 mod counters;
 mod definitions;
+mod drizzle;
+mod embedded;
 mod transactions;
 
 use crate::spec::TableSpec;
@@ -12,5 +14,10 @@ const PAGE_BYTES: u64 = 16 << 10;
 
 /// All of them.
 pub(crate) fn tables() -> impl Iterator<Item = &'static TableSpec> {
-    definitions::TABLES.iter().chain(transactions::TABLES).chain(counters::TABLES)
+    definitions::TABLES
+        .iter()
+        .chain(transactions::TABLES)
+        .chain(counters::TABLES)
+        .chain(embedded::TABLES)
+        .chain(drizzle::TABLES)
 }

@@ -74,7 +74,7 @@ fn isolation_words(level: IsolationLevel) -> &'static str {
 }
 
 /// Those of connections: of the branches that are prepared, which are no connection's, XA RECOVER tells.
-fn transactions(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
+pub(super) fn transactions(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec<Value>>> {
     let mut by_owner: HashMap<u64, Locks> = HashMap::new();
     for lock in source.state.store.locks() {
         by_owner.entry(lock.owner).or_default().add(&lock);

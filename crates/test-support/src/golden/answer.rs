@@ -14,7 +14,7 @@ const UNSUPPORTED_PS: u16 = 1295;
 /// `decimals` of a FLOAT or DOUBLE that has no fixed number of them.
 const NOT_FIXED_DECIMALS: u8 = 31;
 
-/// Warnings that are listed; of more than so many it is said how often each came.
+/// Warnings that are listed; of more than this many it is said how often each came.
 const WARNINGS_MAX: usize = 20;
 
 /// Runs a statement and shows what came back.

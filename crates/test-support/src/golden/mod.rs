@@ -29,6 +29,10 @@
 //! is prepared and executed once, one with `-- any route` is always run with `query_route = AUTO`: it tests how statements are sent or run, or how
 //! often. `-- all by text` and the like are for the rest of the script. A comment says why.
 //!
+//! Scripts run one after the other on a server for each way, in no fixed order. One that shows what the server as a whole has seen (who set a variable,
+//! what is in a cache) says `-- server of its own` in its first block, and gets a new one.
+//!
+//! With `SQUALL_GOLDEN_ORDER=reverse` the scripts run in the reverse order: none may show what the scripts before it left.
 //! With `SQUALL_GOLDEN=update` the answers are written into the scripts instead of being compared.
 //! With `SQUALL_GOLDEN_PORT=3306` the scripts run on whatever server listens there (root without password).
 
@@ -79,6 +83,15 @@ pub fn is_update() -> bool {
     std::env::var("SQUALL_GOLDEN").is_ok_and(|mode| mode == "update")
 }
 
+/// Whether a script says that it needs a server that no other script has used.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn needs_own_server(path: &Path) -> Result<bool, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(script::needs_own_server(&text))
+}
+
 /// Runs a script on a server and compares, or rewrites it in update mode.
 ///
 /// # Errors
@@ -109,6 +122,9 @@ pub fn run_script(path: &Path, port: u16, way: Way) -> Result<(), String> {
         let text = updated.trim_end_matches('\n').to_string() + "\n";
         std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))?;
     }
+    if !update {
+        differences.push_str(&run.check_tables()?);
+    }
     if differences.is_empty() { Ok(()) } else { Err(differences) }
 }
 
@@ -138,7 +154,7 @@ impl Run {
     fn new(port: u16, way: Way) -> Result<Run, String> {
         let mut run = Run { port, way, sessions: HashMap::new(), waiting: HashMap::new() };
         let mut conn = run.open()?;
-        let system = ["data_dictionary", "information_schema", "mysql", "performance_schema", "sys"];
+        let system = ["data_dictionary", "information_schema", "mysql", "ndbinfo", "performance_schema", "sys"];
         let databases: Vec<String> = conn.query("SHOW DATABASES").map_err(text)?;
         // What scripts have put into the database of a module goes; the database itself stays.
         let filled = "fastbit";
@@ -158,6 +174,31 @@ impl Run {
         conn.query_drop("USE test").map_err(text)?;
         run.sessions.insert("main".to_string(), conn);
         Ok(run)
+    }
+
+    /// What CHECK TABLE says of the tables that a script has left, if it is not that all is well.
+    fn check_tables(mut self) -> Result<String, String> {
+        // Their transactions end.
+        self.sessions.clear();
+        let mut conn = self.open()?;
+        let tables: Vec<(String, String)> = conn
+            .query(
+                "SELECT table_schema, table_name FROM information_schema.tables
+                 WHERE table_type = 'BASE TABLE' AND table_schema REGEXP '^(test|d[0-9]*|db[0-9]*)$'",
+            )
+            .map_err(text)?;
+        let mut found = String::new();
+        for (database, table) in tables {
+            let (database, table) = (database.replace('`', "``"), table.replace('`', "``"));
+            let checks: Vec<(String, String, String, String)> =
+                conn.query(format!("CHECK TABLE `{database}`.`{table}`")).map_err(text)?;
+            for (name, _, kind, answer) in checks {
+                if answer != "OK" {
+                    let _ = writeln!(found, "CHECK TABLE at the end: {name}: {kind}: {answer}");
+                }
+            }
+        }
+        Ok(found)
     }
 
     fn open(&self) -> Result<Conn, String> {

@@ -56,6 +56,14 @@ pub(super) struct Block {
     pub(super) expected: String,
 }
 
+/// What stands in the first block of a script that shows what the server as a whole has seen.
+const OWN_SERVER: &str = "-- server of its own";
+
+/// Whether a script has to run on a server that no other script has used.
+pub(super) fn needs_own_server(text: &str) -> bool {
+    text.lines().take_while(|line| *line != "----").any(|line| line == OWN_SERVER)
+}
+
 pub(super) fn parse(text: &str) -> Result<Vec<Block>, String> {
     let mut blocks = Vec::new();
     let mut all = Limits::default();
@@ -104,6 +112,8 @@ pub(super) fn parse(text: &str) -> Result<Vec<Block>, String> {
                 block.show.lines = true;
             } else if line == "-- types" {
                 block.show.types = true;
+            } else if line == OWN_SERVER && blocks.is_empty() {
+                // What runs the script has asked for it: `needs_own_server`.
             } else if let Some(directive) = line.strip_prefix("-- ") {
                 let known = match directive.strip_prefix("all ") {
                     Some(name) => all.add(name) && block.limits.add(name),

@@ -1,11 +1,9 @@
 //! Searches ASCII texts by collations that compare one character at a time. Most texts are ASCII, and the processor's wide instructions
 //! find a rare character of any case.
 
-use super::like::CharacterEquality;
-use super::{Collation, CollationId};
-
-/// The characters that are equal to each ASCII character: the first of them stands for all.
-pub(super) type AsciiClasses = [u8; 128];
+use super::CollationId;
+use super::definition::{AsciiClasses, Collation};
+use super::equality::CharacterEquality;
 
 /// What is searched for: ASCII characters and places of any character.
 #[derive(Clone, Debug, PartialEq)]

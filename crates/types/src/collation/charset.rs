@@ -1,8 +1,9 @@
 //! Character sets: names, default collations, and conversion to and from UTF-8.
 
+use super::CollationId;
 use super::charset_data::EIGHT_BIT;
 use super::multi_byte::MultiByteSet;
-use super::{CollationId, registry};
+use crate::{ErrorCode, SqlError, SqlResult};
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
@@ -158,6 +159,14 @@ impl Charset {
         NAMED.iter().map(|(charset, ..)| *charset).chain(eight_bit)
     }
 
+    /// The character set that a statement names.
+    ///
+    /// # Errors
+    /// 1115 for an unknown one.
+    pub fn named(name: &str) -> SqlResult<Charset> {
+        Charset::from_name(name).ok_or_else(|| SqlError::new(ErrorCode::UnknownCharacterSet, &[&name]))
+    }
+
     /// The set of a name, in any case; `utf8` is `utf8mb3` as in MySQL 8.4.
     pub fn from_name(name: &str) -> Option<Charset> {
         if name.eq_ignore_ascii_case("utf8") {
@@ -191,13 +200,6 @@ impl Charset {
     /// The default collation.
     pub fn default_collation(self) -> CollationId {
         CollationId(self.facts().2)
-    }
-
-    /// The collation that orders by code points.
-    pub fn binary_collation(self) -> CollationId {
-        registry::all()
-            .find(|collation| collation.charset == self && collation.name.ends_with("_bin"))
-            .map_or(CollationId::BINARY, |collation| collation.id)
     }
 
     /// Most bytes that a character takes in the set.

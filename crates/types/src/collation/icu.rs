@@ -1,7 +1,6 @@
 //! Collations by the Unicode collation algorithm, with a short cut for ASCII.
 
-use super::Collation;
-use super::registry::{IcuRule, Rule};
+use super::definition::{Collation, IDS_MAX, IcuRule, Rule};
 use icu_collator::CollatorBorrowed;
 use icu_collator::options::{AlternateHandling, CollatorOptions, Strength};
 use icu_locale_core::Locale;
@@ -30,7 +29,7 @@ const COMPRESSION_HIGH: u8 = 0xFF;
 
 /// One for each collation, made when first used.
 static COLLATORS: LazyLock<Vec<OnceLock<Box<UnicodeCollator>>>> =
-    LazyLock::new(|| (0..super::registry::IDS_MAX).map(|_| OnceLock::new()).collect());
+    LazyLock::new(|| (0..IDS_MAX).map(|_| OnceLock::new()).collect());
 
 impl Collation {
     /// The collator of a Unicode collation.
@@ -71,6 +70,18 @@ impl UnicodeCollator {
                 let Ok(()) = self.collator.write_sort_key_to(text, out);
             }
         }
+    }
+
+    /// The first eight bytes of the keys of all texts that begin with these ASCII characters, as a number; `None` if the characters do not
+    /// tell so many.
+    pub(super) fn ascii_key_start(&self, text: &[u8]) -> Option<u64> {
+        let (mut start, mut length) = (0, 0);
+        self.ascii.as_ref()?.each_byte(text, |byte| {
+            start = start << 8 | u64::from(byte);
+            length += 1;
+            length < 8
+        });
+        (length == 8).then_some(start)
     }
 
     /// Appends the key of a text with a space behind it.
@@ -122,6 +133,15 @@ impl AsciiWeights {
 
     /// Writes the collator's key, only faster: repeated first bytes are left out.
     fn write_key(&self, text: &[u8], out: &mut Vec<u8>) {
+        self.each_byte(text, |byte| {
+            out.push(byte);
+            true
+        });
+    }
+
+    /// Calls `push` with the bytes of the key of a text, as long as it returns `true`.
+    #[inline]
+    fn each_byte(&self, text: &[u8], mut push: impl FnMut(u8) -> bool) {
         let mut previous = 0u32;
         for byte in text {
             let at = usize::from(*byte & 0x7F);
@@ -131,13 +151,19 @@ impl AsciiWeights {
             }
             let [first, rest @ ..] = primary.to_be_bytes();
             if !self.compressible[at] || first != (previous >> 24) as u8 {
-                if previous != 0 {
-                    out.push(if primary < previous { COMPRESSION_LOW } else { COMPRESSION_HIGH });
+                if previous != 0 && !push(if primary < previous { COMPRESSION_LOW } else { COMPRESSION_HIGH }) {
+                    return;
                 }
-                out.push(first);
+                if !push(first) {
+                    return;
+                }
                 previous = if self.compressible[at] { primary } else { 0 };
             }
-            out.extend(rest.iter().take_while(|part| **part != 0));
+            for part in rest.into_iter().take_while(|part| *part != 0) {
+                if !push(part) {
+                    return;
+                }
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! Collations that only MariaDB has, by its ids and names. Names in its dumps and programs have to mean something; their rules are
 //! those of the collations beside them.
 
-use super::Charset;
+use super::charset::Charset;
 
 /// What MariaDB adds to the ids of collations whose spaces at the end count.
 pub(super) const NO_PAD_ID: u16 = 1024;
@@ -23,7 +23,7 @@ pub(super) struct UnicodeCollation {
     pub name: String,
     pub charset: Charset,
     pub locale: &'static str,
-    /// Levels that count, as in an [`IcuRule`](super::registry::IcuRule).
+    /// Levels that count, as in an [`IcuRule`](super::definition::IcuRule).
     pub levels: u8,
     pub pads_space: bool,
 }

@@ -3,13 +3,16 @@
 //! Strings are UTF-8 inside the server. A [`Charset`] decides which characters a column accepts, and how bytes of clients are decoded
 //! and encoded; a [`Collation`] decides order and equality.
 //!
-//! Reading order: [`charset`], [`registry`] (the list of collations), [`mod@sort_key`] (keys, comparison, hashes), [`like`] (patterns
+//! Reading order: [`charset`], `definition` (what a collation is), [`registry`] (the list of collations), [`mod@sort_key`] (keys, comparison, hashes), [`like`] (patterns
 //! and searching, with [`ascii_search`] for most texts), [`case`] (letters' cases).
 
 pub mod ascii_search;
 pub mod case;
 pub mod charset;
 mod charset_data;
+mod code_table;
+mod definition;
+mod equality;
 mod icu;
 pub mod like;
 mod mariadb;
@@ -19,11 +22,12 @@ pub mod sort_key;
 mod weight_data;
 mod weights;
 
+use crate::{ErrorCode, SqlError, SqlResult};
 pub use ascii_search::AsciiSearch;
 pub use case::{to_lower, to_upper};
 pub use charset::Charset;
+pub use definition::{Collation, Sensitivity};
 pub use like::{LikePattern, find, find_unless, like_match};
-pub use registry::Collation;
 pub use sort_key::{compare, eq, hash, sort_key, sort_key_length_max, sort_key_start};
 
 /// A collation by MySQL's id, as it goes over the wire and into the catalog.
@@ -65,6 +69,30 @@ impl CollationId {
     /// The collation's name.
     pub fn name(self) -> &'static str {
         &self.info().name
+    }
+
+    /// Whether it orders by code points or bytes.
+    pub fn is_binary(self) -> bool {
+        self.info().sensitivity == Sensitivity::Binary
+    }
+
+    /// Whether upper and lower case differ in it.
+    pub fn is_case_sensitive(self) -> bool {
+        self.info().sensitivity != Sensitivity::CaseInsensitive
+    }
+
+    /// The collation of a number, if there is one.
+    pub fn from_number(number: u64) -> Option<CollationId> {
+        let id = u16::try_from(number).ok().map(CollationId)?;
+        registry::by_id(id).map(|collation| collation.id)
+    }
+
+    /// The collation that a statement names.
+    ///
+    /// # Errors
+    /// 1273 for an unknown one.
+    pub fn named(name: &str) -> SqlResult<CollationId> {
+        CollationId::from_name(name).ok_or_else(|| SqlError::new(ErrorCode::UnknownCollation, &[&name]))
     }
 
     /// The collation of a name, in any case; `utf8_` stands for `utf8mb3_`.

@@ -1,4 +1,5 @@
-//! Character sets of East Asia: characters of one to three bytes, by the tables that browsers have (`encoding_rs`).
+//! Character sets of East Asia: characters of one to three bytes, by the tables that browsers have (`encoding_rs`), or by those of
+//! `code_table` where these are others.
 //!
 //! Browsers decode Japanese as Windows does, which is the same as `eucjpms` and `cp932`. `ujis` and `sjis` follow JIS X 0208: six
 //! characters differ, and the characters that Windows adds do not exist. User-defined characters are private-use ones from U+E000 on.
@@ -6,6 +7,9 @@
 //! A column of such a set accepts every well-formed code, as in MySQL, even one without a character. Text is UTF-8 inside the server,
 //! so such a code is stored as a private-use character of planes 15 and 16, and becomes the same bytes again.
 
+use super::code_table::{
+    BIG5_DIFFERENCES, CodeTable, Differences, GB2312_DIFFERENCES, GBK_DIFFERENCES, assigned, code_of_euc_ibm, euc_ibm,
+};
 use encoding_rs::{DecoderResult, Encoding};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
@@ -32,14 +36,6 @@ static JIS_X_0212: LazyLock<FxHashMap<char, [u8; 3]>> = LazyLock::new(|| {
     codes
 });
 
-/// The character of a code, if one is assigned to it.
-fn assigned(encoding: &'static Encoding, code: &[u8]) -> Option<char> {
-    let mut text = String::with_capacity(8);
-    let mut decoder = encoding.new_decoder_without_bom_handling();
-    let (result, ..) = decoder.decode_to_string_without_replacement(code, &mut text, true);
-    (result == DecoderResult::InputEmpty).then(|| text.chars().next()).flatten()
-}
-
 /// The private-use character that stands for a code without one.
 fn kept(code: &[u8]) -> Option<char> {
     match *code {
@@ -59,6 +55,9 @@ const WINDOWS_AND_JIS: [(char, char); 6] = [
     ('\u{ffe1}', '\u{a3}'),
     ('\u{ffe2}', '\u{ac}'),
 ];
+
+/// What Windows has in place of the broken bar of JIS X 0212.
+const WINDOWS_BROKEN_BAR: char = '\u{ffe4}';
 
 /// Codes of EUC-JP with the same first byte, and so many of these that users define.
 const EUC_ROW: u32 = 94;
@@ -122,6 +121,10 @@ pub(super) enum MultiByteSet {
     ShiftJisMs,
 }
 
+static BIG5: LazyLock<CodeTable> = LazyLock::new(|| MultiByteSet::Big5.make_table(&BIG5_DIFFERENCES));
+static GB2312: LazyLock<CodeTable> = LazyLock::new(|| MultiByteSet::Gb2312.make_table(&GB2312_DIFFERENCES));
+static GBK: LazyLock<CodeTable> = LazyLock::new(|| MultiByteSet::Gbk.make_table(&GBK_DIFFERENCES));
+
 /// How many bytes the first character has by the rules of the set. `None` if it is malformed.
 fn well_formed(set: MultiByteSet, bytes: &[u8]) -> Option<usize> {
     use MultiByteSet as Set;
@@ -149,6 +152,27 @@ fn well_formed(set: MultiByteSet, bytes: &[u8]) -> Option<usize> {
 }
 
 impl MultiByteSet {
+    /// All well-formed codes of two bytes, in order.
+    fn pairs(self) -> impl Iterator<Item = [u8; 2]> + Clone {
+        let all = (0x81..=0xFE).flat_map(|first| (0x40..=0xFE).map(move |second| [first, second]));
+        all.filter(move |code| well_formed(self, code) == Some(2))
+    }
+
+    fn make_table(self, differences: &Differences) -> CodeTable {
+        CodeTable::new(self.encoding(), self.pairs(), differences)
+    }
+
+    /// The table of its own, if browsers have another.
+    fn table(self) -> Option<&'static CodeTable> {
+        match self {
+            MultiByteSet::Big5 => Some(&BIG5),
+            MultiByteSet::Gb2312 => Some(&GB2312),
+            MultiByteSet::Gbk => Some(&GBK),
+            _ => None,
+        }
+    }
+
+    /// What browsers read it by.
     fn encoding(self) -> &'static Encoding {
         match self {
             MultiByteSet::Big5 => encoding_rs::BIG5,
@@ -162,11 +186,17 @@ impl MultiByteSet {
 
     /// Whether it is what browsers read.
     fn is_of_browsers(self) -> bool {
-        !matches!(self, MultiByteSet::EucJp | MultiByteSet::EucJpMs | MultiByteSet::ShiftJis)
+        matches!(self, MultiByteSet::EucKr | MultiByteSet::Gb18030 | MultiByteSet::ShiftJisMs)
     }
 
     /// The character of a well-formed code, if one is assigned to it.
     fn character(self, code: &[u8]) -> Option<char> {
+        if let [byte @ ..0x80] = *code {
+            return Some(char::from(byte));
+        }
+        if let Some(table) = self.table() {
+            return table.character(code.try_into().ok()?);
+        }
         let is_jis = match (self, code) {
             (
                 MultiByteSet::EucJp | MultiByteSet::EucJpMs,
@@ -174,6 +204,8 @@ impl MultiByteSet {
             ) => {
                 return user_defined_of_euc(code);
             }
+            (MultiByteSet::EucJpMs, [THREE_BYTES, 0xA2, 0xC3]) => return Some(WINDOWS_BROKEN_BAR),
+            (MultiByteSet::EucJpMs, [THREE_BYTES, row @ (0xF3 | 0xF4), column]) => return euc_ibm([*row, *column]),
             // NEC's characters, and IBM's.
             (MultiByteSet::EucJp, [0xAD, _] | [THREE_BYTES, 0xF3 | 0xF4, _]) => return None,
             (MultiByteSet::ShiftJis, [0x87 | 0xED | 0xEE | 0xF0..=0xFF, _]) => return None,
@@ -244,6 +276,14 @@ impl MultiByteSet {
                 return true;
             }
         }
+        if let Some(table) = self.table() {
+            match (u8::try_from(character), table.code(character)) {
+                (Ok(byte @ ..0x80), _) => out.push(byte),
+                (_, Some(code)) => out.extend(code),
+                _ => return false,
+            }
+            return true;
+        }
         let is_jis = matches!(self, MultiByteSet::EucJp | MultiByteSet::ShiftJis);
         let windows = WINDOWS_AND_JIS.iter().find(|(_, jis)| is_jis && *jis == character);
         let sought = windows.map_or(character, |(windows, _)| *windows);
@@ -255,10 +295,21 @@ impl MultiByteSet {
         }
         match self {
             MultiByteSet::EucJp | MultiByteSet::EucJpMs if euc_of_user_defined(character, out) => true,
-            MultiByteSet::EucJp | MultiByteSet::EucJpMs => JIS_X_0212.get(&character).is_some_and(|code| {
-                out.extend_from_slice(code);
-                true
-            }),
+            MultiByteSet::EucJp | MultiByteSet::EucJpMs => {
+                let of_jis = JIS_X_0212.get(&character).copied().filter(|code| self.character(code) == Some(character));
+                let of_windows = || match character {
+                    WINDOWS_BROKEN_BAR => Some([0xA2, 0xC3]),
+                    character => code_of_euc_ibm(character),
+                };
+                let is_of_windows = self == MultiByteSet::EucJpMs;
+                let code = of_jis.or_else(|| {
+                    of_windows().filter(|_| is_of_windows).map(|[second, third]| [THREE_BYTES, second, third])
+                });
+                code.is_some_and(|code| {
+                    out.extend_from_slice(&code);
+                    true
+                })
+            }
             MultiByteSet::ShiftJisMs => user_defined(character).is_some_and(|code| {
                 out.extend_from_slice(&code);
                 true
@@ -308,6 +359,19 @@ mod tests {
             assert_eq!(decoded(Set::ShiftJisMs, shift_jis), windows);
         }
         assert_eq!(decoded(Set::EucJpMs, b"\xAD\xA1"), "①");
+        // Those of IBM, and the broken bar of Windows.
+        for (code, character) in [
+            (&b"\x8F\xF3\xF3"[..], "ⅰ"),
+            (b"\x8F\xF3\xFC", "ⅹ"),
+            (b"\x8F\xF4\xA9", "＇"),
+            (b"\x8F\xF4\xFE", "黑"),
+            (b"\x8F\xA2\xC3", "￤"),
+        ] {
+            assert_eq!(decoded(Set::EucJpMs, code), character);
+            let mut encoded = Vec::new();
+            assert!(character.chars().all(|character| Set::EucJpMs.encode(character, &mut encoded)));
+            assert_eq!(encoded, code);
+        }
         assert_eq!(decoded(Set::ShiftJisMs, b"\x87\x40"), "①");
         assert!(!Set::EucJp.encode('①', &mut Vec::new()) && !Set::ShiftJis.encode('①', &mut Vec::new()));
         for (code, character) in [
@@ -330,5 +394,54 @@ mod tests {
         assert!(Set::EucJp.encode('\u{a6}', &mut bytes));
         assert_eq!(bytes, [THREE_BYTES, 0xA2, 0xC3]);
         assert!(!Set::ShiftJis.encode('\u{a6}', &mut bytes));
+    }
+
+    /// Some codes, with what MariaDB has for them, by `SELECT HEX(CONVERT(v USING utf8mb4))`.
+    #[test]
+    fn codes_have_the_characters_of_mysql() {
+        let character = |set: Set, code: u16| set.table().and_then(|table| table.character(code.to_be_bytes()));
+        for (set, code, expected) in [
+            (Set::Big5, 0xA145, Some('\u{2022}')),
+            (Set::Big5, 0xA247, Some('\u{a3}')),
+            (Set::Big5, 0xC6FE, Some('\u{30a7}')),
+            (Set::Big5, 0xC740, Some('\u{30a8}')),
+            (Set::Big5, 0xC7B0, Some('\u{30f6}')),
+            (Set::Big5, 0xC7FC, Some('\u{247d}')),
+            (Set::Big5, 0xC940, Some('\u{4e42}')),
+            (Set::Big5, 0xF9D5, Some('\u{9f98}')),
+            (Set::Big5, 0xA3C0, None),
+            (Set::Big5, 0x8740, None),
+            (Set::Gb2312, 0xA1A4, Some('\u{30fb}')),
+            (Set::Gb2312, 0xB0A1, Some('\u{554a}')),
+            (Set::Gb2312, 0xA2A1, None),
+            (Set::Gb2312, 0x8140, None),
+            (Set::Gbk, 0x8140, Some('\u{4e02}')),
+            (Set::Gbk, 0xA1A4, Some('\u{b7}')),
+            (Set::Gbk, 0xA2A1, Some('\u{2170}')),
+            (Set::Gbk, 0xA8BF, None),
+            (Set::Gbk, 0xFE50, None),
+        ] {
+            assert_eq!(character(set, code), expected, "{set:?} {code:x}");
+        }
+    }
+
+    /// The number of codes that have characters in MariaDB, and a digest of them and their characters.
+    #[test]
+    fn all_codes_are_as_in_mysql() {
+        for (set, count, digest) in [
+            (Set::Big5, 13_710, 11_651_888_081_032_865_657_u64),
+            (Set::Gb2312, 7_445, 5_027_016_817_720_064_531),
+            (Set::Gbk, 21_791, 16_254_910_019_923_762_943),
+        ] {
+            let table = set.table().expect("a table");
+            let assigned = set.pairs().filter_map(|code| Some((code, table.character(code)?)));
+            let mut found = (0, 0_u64);
+            for (code, character) in assigned {
+                let code_and_character = u64::from(u16::from_be_bytes(code)) * 65_599 + u64::from(character);
+                found = (found.0 + 1, found.1.wrapping_mul(31).wrapping_add(code_and_character));
+                assert_eq!(table.code(character), Some(code), "{set:?} {code:x?}");
+            }
+            assert_eq!(found, (count, digest), "{set:?}");
+        }
     }
 }

@@ -1,60 +1,10 @@
 //! The list of collations: ids, names, character sets and rules.
 
-use super::ascii_search::AsciiClasses;
+use super::charset::Charset;
+use super::definition::{Collation, IDS_MAX, IcuRule, Rule, Sensitivity};
 use super::weights::EightBitWeights;
-use super::{Charset, CollationId, mariadb};
+use super::{CollationId, mariadb};
 use std::sync::{LazyLock, OnceLock};
-
-/// A collation.
-#[derive(Debug)]
-pub struct Collation {
-    /// MySQL's id.
-    pub id: CollationId,
-    /// MySQL's name.
-    pub name: String,
-    /// The character set.
-    pub charset: Charset,
-    /// Whether it is the default of its character set.
-    pub is_default: bool,
-    /// Whether spaces at the end do not count (`PAD SPACE`).
-    pub pads_space: bool,
-    /// `Sortlen` of `SHOW COLLATION`.
-    pub sort_length: u8,
-    pub(super) rule: Rule,
-    /// Found out when it is first asked for.
-    pub(super) ascii_classes: OnceLock<Option<AsciiClasses>>,
-}
-
-impl Collation {
-    /// Whether texts order as their UTF-8 does.
-    pub fn orders_as_utf8(&self) -> bool {
-        matches!(self.rule, Rule::Binary) && !self.pads_space
-    }
-}
-
-/// How a collation orders text.
-#[derive(Debug)]
-pub(super) enum Rule {
-    /// By bytes, or by code points, which for UTF-8 is the same.
-    Binary,
-    /// By `general_ci`'s weights of single characters.
-    General,
-    /// By weights of the bytes of an eight-bit character set.
-    EightBit(Box<EightBitWeights>),
-    /// By the bytes of a multi-byte character set, ASCII letters without case.
-    Encoded,
-    /// By the Unicode collation algorithm.
-    Icu(IcuRule),
-}
-
-/// The settings of a Unicode collation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct IcuRule {
-    /// Tailoring, `und` for none.
-    pub(super) locale: &'static str,
-    /// Levels that count: 1 letters, 2 accents, 3 case, 4 kana.
-    pub(super) levels: u8,
-}
 
 /// Suffixes of the UCA 4.0.0 and 5.2.0 families in the order of their ids, with ICU's locale.
 const LEGACY_UNICODE: [(&str, &str); 24] = [
@@ -263,15 +213,13 @@ const OTHERS: [(u16, &str); 96] = [
     (99, "cp1250_polish_ci"),
 ];
 
-/// Above all ids.
-pub(super) const IDS_MAX: usize = 3100;
-
 static REGISTRY: LazyLock<Vec<Option<Collation>>> = LazyLock::new(|| {
     let mut registry: Vec<Option<Collation>> = (0..IDS_MAX).map(|_| None).collect();
     let mut add = |id: u16, name: String, charset: Charset, rule: Rule, pads_space: bool, sort_length: u8| {
         let is_default = charset.default_collation() == CollationId(id);
         registry[usize::from(id)] = Some(Collation {
             id: CollationId(id),
+            sensitivity: Sensitivity::of_name(&name),
             name,
             charset,
             is_default,
@@ -347,10 +295,11 @@ static REGISTRY: LazyLock<Vec<Option<Collation>>> = LazyLock::new(|| {
 
 /// The rule of a collation that weighs single characters.
 fn single_rule(name: &str, charset: Charset) -> Rule {
-    if let Some(weights) = EightBitWeights::bytes(charset).filter(|_| name.ends_with("_bin")) {
+    let is_binary = Sensitivity::of_name(name) == Sensitivity::Binary;
+    if let Some(weights) = EightBitWeights::bytes(charset).filter(|_| is_binary) {
         // Bytes of these sets order otherwise than the characters they stand for.
         Rule::EightBit(Box::new(weights))
-    } else if name == "binary" || name.ends_with("_bin") {
+    } else if is_binary {
         Rule::Binary
     } else if let Some(weights) = EightBitWeights::of(name, charset) {
         Rule::EightBit(Box::new(weights))
@@ -384,6 +333,15 @@ pub fn all() -> impl Iterator<Item = &'static Collation> {
     REGISTRY.iter().flatten()
 }
 
+impl Charset {
+    /// The collation that orders by code points.
+    pub fn binary_collation(self) -> CollationId {
+        all()
+            .find(|collation| collation.charset == self && collation.sensitivity == Sensitivity::Binary)
+            .map_or(CollationId::BINARY, |collation| collation.id)
+    }
+}
+
 /// `utf8mb4_0900_ai_ci`.
 pub(super) fn default_collation() -> &'static Collation {
     static FALLBACK: LazyLock<Collation> = LazyLock::new(|| Collation {
@@ -391,6 +349,7 @@ pub(super) fn default_collation() -> &'static Collation {
         name: "utf8mb4_0900_ai_ci".to_string(),
         charset: Charset::Utf8mb4,
         is_default: true,
+        sensitivity: Sensitivity::CaseInsensitive,
         pads_space: false,
         sort_length: 0,
         rule: Rule::Icu(IcuRule { locale: "und", levels: 1 }),

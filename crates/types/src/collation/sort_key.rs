@@ -1,8 +1,8 @@
 //! Keys whose byte order is the collation's order, and comparisons that agree with them.
 
+use super::CollationId;
+use super::definition::{Collation, Rule};
 use super::icu::UnicodeCollator;
-use super::registry::Rule;
-use super::{Collation, CollationId};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -22,10 +22,17 @@ pub fn sort_key_start(collation: CollationId, text: &str) -> u64 {
         static KEY: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     }
     let info = collation.info();
+    let start = text.get(..START_BYTES).filter(|start| start.is_ascii());
+    // What most texts are: no key is made.
+    if let Some(start) = start
+        && let Some(collator) = info.unicode_collator()
+        && let Some(number) = collator.ascii_key_start(start.trim_end_matches(is_padding).as_bytes())
+    {
+        return number;
+    }
     KEY.with_borrow_mut(|key| {
         key.clear();
-        let start = text.as_bytes().get(..START_BYTES).filter(|start| start.is_ascii());
-        let whole = match start.and_then(|start| std::str::from_utf8(start).ok()) {
+        let whole = match start {
             Some(start) => !info.key_of_beginning(start, key) || key.len() < 8,
             None => true,
         };
@@ -68,7 +75,7 @@ pub fn hash<H: Hasher>(collation: CollationId, text: &str, state: &mut H) {
     });
 }
 
-/// Most bytes that the key of so many characters has.
+/// Most bytes that the key of this many characters has.
 pub fn sort_key_length_max(collation: CollationId, characters: usize) -> usize {
     let info = collation.info();
     match &info.rule {

@@ -1,9 +1,7 @@
 //! Weights of single characters, for collations that do not need the Unicode algorithm.
 
-use super::charset::EightBitTable;
-use super::registry::Rule;
+use super::charset::{Charset, EightBitTable};
 use super::weight_data::{EIGHT_BIT, EXPANSIONS, GENERAL};
-use super::{Charset, Collation};
 use std::sync::LazyLock;
 
 /// Pages of 256 weights; in a missing page the weight of each character is its own code.
@@ -74,7 +72,13 @@ impl EightBitWeights {
         })
     }
 
-    fn of_character(&self, character: char) -> (u32, Option<u32>) {
+    /// The weight of a byte, the first of two if it expands.
+    pub(super) fn of_byte(&self, byte: u8) -> u32 {
+        u32::from(self.weights[usize::from(byte)])
+    }
+
+    /// The weight of a character, two for the few that expand.
+    pub(super) fn of_character(&self, character: char) -> (u32, Option<u32>) {
         let byte = match self.table {
             Some(table) => table.byte_of(character),
             None => character.is_ascii().then_some(character as u8),
@@ -82,51 +86,10 @@ impl EightBitWeights {
         match byte {
             Some(byte) => {
                 let second = self.second.iter().find(|(known, _)| *known == byte);
-                (u32::from(self.weights[usize::from(byte)]), second.map(|(_, weight)| u32::from(*weight)))
+                (self.of_byte(byte), second.map(|(_, weight)| u32::from(*weight)))
             }
             // Text of another set may still meet the collation; what the set lacks comes after everything it has.
             None => (0x100 + u32::from(character), None),
         }
-    }
-}
-
-impl Collation {
-    /// The weight of a character, two for the few that expand. Not for Unicode collations.
-    pub(super) fn weights_of(&self, character: char) -> (u32, Option<u32>) {
-        match &self.rule {
-            Rule::General => (general_weight(character), None),
-            Rule::EightBit(weights) => weights.of_character(character),
-            Rule::Encoded => (self.encoded_weight(character), None),
-            Rule::Binary | Rule::Icu(_) => (u32::from(character), None),
-        }
-    }
-
-    fn encoded_weight(&self, character: char) -> u32 {
-        if character.is_ascii() {
-            return u32::from(character.to_ascii_uppercase());
-        }
-        let mut bytes = Vec::with_capacity(4);
-        if self.charset.encode_character(character, &mut bytes) {
-            bytes.iter().take(4).fold(0, |weight, byte| weight << 8 | u32::from(*byte))
-        } else {
-            u32::MAX
-        }
-    }
-
-    /// The weight of an ASCII character.
-    pub(super) fn ascii_weight(&self, byte: u8) -> u32 {
-        match &self.rule {
-            Rule::General | Rule::Encoded => u32::from(byte.to_ascii_uppercase()),
-            Rule::EightBit(weights) => u32::from(weights.weights[usize::from(byte)]),
-            Rule::Binary | Rule::Icu(_) => u32::from(byte),
-        }
-    }
-
-    /// The weights of a text in turn.
-    pub(super) fn weights<'a>(&'a self, text: &'a str) -> impl Iterator<Item = u32> + 'a {
-        text.chars().flat_map(|character| {
-            let (first, second) = self.weights_of(character);
-            std::iter::once(first).chain(second)
-        })
     }
 }

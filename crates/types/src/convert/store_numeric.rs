@@ -42,7 +42,7 @@ fn out_of_range(value: Value, context: &ConversionContext<'_>) -> Stored {
     Stored::strict(value, context.error(ErrorCode::DataOutOfRange))
 }
 
-fn truncated(value: Value, context: &ConversionContext<'_>) -> Stored {
+pub(super) fn truncated(value: Value, context: &ConversionContext<'_>) -> Stored {
     Stored::strict(value, context.error(ErrorCode::DataTruncated))
 }
 

@@ -1,6 +1,7 @@
 //! Stores values into string, ENUM, SET and JSON columns.
 
 use super::context::{ConversionContext, Severity, Stored};
+use super::store_numeric::truncated;
 use super::text::write_text;
 use crate::double_text::double_within;
 use crate::json::{Document, Json};
@@ -59,7 +60,7 @@ fn split_at_character(text: &str, characters: usize) -> (&str, &str) {
     }
 }
 
-/// The longest beginning that takes at most so many bytes in the charset.
+/// The longest beginning that takes at most this many bytes in the charset.
 fn split_at_bytes(text: &str, bytes: usize, charset: Charset) -> (&str, &str) {
     let utf8 = matches!(charset, Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary);
     if utf8 {
@@ -191,10 +192,6 @@ fn member_text(value: Value, source: &SqlType, collation: CollationId) -> Result
         (Value::Decimal(number), _) => Err(number.to_f64() as i64 as u64),
         _ => Ok(text_of(value, source, collation.charset()).0),
     }
-}
-
-fn truncated(value: Value, context: &ConversionContext<'_>) -> Stored {
-    Stored::strict(value, context.error(ErrorCode::DataTruncated))
 }
 
 /// Digits that are a whole number.

@@ -7,7 +7,7 @@ use super::wide::Wide;
 use super::{Decimal, POWERS_256, digit_count, divide_rounding, divide_truncating, power_of_ten, scaled_up};
 use arrow_buffer::i256;
 
-/// Digits that MySQL keeps together; its quotients have a multiple of so many after the point.
+/// Digits that MySQL keeps together; its quotients have a multiple of this many after the point.
 const DIGITS_PER_GROUP: u32 = 9;
 
 impl Decimal {

@@ -53,7 +53,7 @@ pub fn compare_stored(left: &str, right: &str) -> Ordering {
     compare_at(left, right, DEPTH_MAX)
 }
 
-/// The same down to so many levels, which only a damaged document has more of.
+/// The same down to this many levels, which only a damaged document has more of.
 fn compare_at(left: &str, right: &str, levels: usize) -> Ordering {
     if left == right || levels == 0 {
         return left.cmp(right);

@@ -1,7 +1,8 @@
 //! Changes a document in its stored form. It copies the text around a change, and reads only the names and brackets on the path to it.
 
+use super::ends::end_of_value;
 use super::quote;
-use super::stored::{MemberPlace, Neighbour, end_of_value, find, is_array, member_place, nth_element};
+use super::stored::{MemberPlace, Neighbour, find, is_array, member_place, nth_element};
 use super::{JsonPath, path::ArrayIndex, path::PathLeg};
 use std::ops::Range;
 

@@ -1,9 +1,10 @@
 //! Finds a document's scalars, each with the name of the innermost member that holds it. The lines `name=value` of a document are made
 //! from them.
 
-use super::JsonError;
+use super::number::{NumberForm, NumberText};
+use super::parse::JsonError;
 use super::typed::TypedText;
-use super::walk::{Event, NumberForm, NumberText, walk, walk_stored};
+use super::walk::{Event, walk, walk_stored};
 use crate::Json;
 use crate::double_text::write_double;
 use std::borrow::Cow;

@@ -13,7 +13,7 @@ pub fn merge_preserve(left: &str, right: &str) -> String {
     out
 }
 
-/// Down to so many levels, which only damaged documents have more of.
+/// Down to this many levels, which only damaged documents have more of.
 fn preserve(left: &str, right: &str, levels: usize, out: &mut String) {
     if left.starts_with('{') && right.starts_with('{') && levels > 0 {
         merge_members(left, right, out, &mut |own, new, out| match (own, new) {

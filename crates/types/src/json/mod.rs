@@ -1,6 +1,6 @@
 //! MySQL's JSON: a document tree with MySQL's order, text form and paths.
 //!
-//! Reading order: [`parse`], [`print`](mod@print), [`mod@normalize`] (from text to text), [`typed`] (dates and other SQL types),
+//! Reading order: [`parse`], [`print`](mod@print), [`mod@normalize`] (from text to text), [`mark`], [`typed`] (dates and other SQL types),
 //! [`document`] (documents in values), [`path`], [`compare`](mod@compare), [`mod@sort_key`] (bytes in that order), [`edit`] (set,
 //! remove, append), [`mod@merge`], [`search`] (contains, overlaps, search), [`storage`] (MySQL's sizes), [`stored`] (parts of a stored
 //! document), [`walk`] (without building a tree), [`outline`] (length, depth and size), [`lines`] (scalars with their names), [`terms`]
@@ -11,9 +11,12 @@ pub mod document;
 pub mod edit;
 #[cfg(test)]
 mod edit_model;
+mod ends;
 pub mod lines;
+pub mod mark;
 pub mod merge;
 pub mod normalize;
+pub mod number;
 pub mod outline;
 pub mod parse;
 pub mod path;

@@ -1,7 +1,7 @@
 //! Turns the text of a document into MySQL's normal form without building a tree, because stored documents may be long.
 
+use super::ends::{end_of_string, end_of_value};
 use super::parse::Parser;
-use super::stored::{end_of_string, end_of_value};
 use super::walk::{Event, walk};
 use super::{JsonError, compare_names, print};
 use std::borrow::Cow;

@@ -1,7 +1,8 @@
 //! Parses JSON text.
 
-use super::typed::{MARK, MARK_BYTES, TypeMark, TypedText};
-use super::walk::{NumberForm, NumberText};
+use super::mark::{MARK, MARK_BYTES, TypeMark};
+use super::number::{NumberForm, NumberText, number_of};
+use super::typed::TypedText;
 use super::{DEPTH_MAX, Json, Object};
 use crate::{ErrorCode, SqlError};
 use std::borrow::Cow;
@@ -335,19 +336,6 @@ impl<'a> Parser<'a> {
             self.at += 1;
         }
     }
-}
-
-/// A number from its text; `None` beyond DOUBLE.
-pub(super) fn number_of(text: &str, whole: bool) -> Option<Json> {
-    if whole {
-        if let Ok(number) = text.parse() {
-            return Some(Json::Int(number));
-        }
-        if let Ok(number) = text.parse() {
-            return Some(Json::UInt(number));
-        }
-    }
-    text.parse::<f64>().ok().filter(|number| number.is_finite()).map(Json::Double)
 }
 
 #[cfg(test)]

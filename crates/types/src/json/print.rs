@@ -1,8 +1,11 @@
 //! Prints JSON values.
 
 use super::Json;
-use super::stored::end_of_string;
+use super::ends::end_of_string;
 use crate::double_text::write_double;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 impl Json {
@@ -51,6 +54,20 @@ impl Json {
                 scalar.write_scalar(out);
             }
         }
+    }
+
+    /// The characters of a value that is a string as text.
+    pub fn characters(&self) -> Option<Cow<'_, str>> {
+        Some(match self {
+            Json::String(text) => Cow::Borrowed(text),
+            Json::Date(date) => Cow::Owned(date.to_text()),
+            Json::Time(time) => Cow::Owned(time.to_text(6)),
+            Json::DateTime(moment) => Cow::Owned(moment.to_text(6)),
+            Json::Opaque(type_number, bytes) => {
+                Cow::Owned(format!("base64:type{type_number}:{}", STANDARD.encode(bytes)))
+            }
+            _ => return None,
+        })
     }
 
     /// Appends a scalar without its mark.

@@ -11,7 +11,7 @@ pub fn contains(target: &str, candidate: &str) -> bool {
     contains_at(target, candidate, 2 * DEPTH_MAX)
 }
 
-/// Going down so many levels of both together, which only damaged documents have more of.
+/// Going down this many levels of both together, which only damaged documents have more of.
 fn contains_at(target: &str, candidate: &str, levels: usize) -> bool {
     if levels == 0 {
         return false;
@@ -129,7 +129,7 @@ impl<E> Search<'_, E> {
         let at = stored.as_ptr().addr();
         let next = self.starts.partition_point(|start| *start < at);
         let has_start = self.starts.get(next).is_some_and(|start| *start < at + stored.len());
-        // Only a damaged document has so many levels.
+        // Only a damaged document has this many levels.
         let is_too_deep = self.here.legs().len() > DEPTH_MAX;
         if is_too_deep || !(inside || has_start) {
             return Ok(());

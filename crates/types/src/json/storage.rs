@@ -46,7 +46,7 @@ pub fn storage_size(stored: &str) -> Result<usize, JsonError> {
 /// A value in a container.
 struct Entry {
     bytes: usize,
-    /// Its value is in its entry, if an offset has so many bytes.
+    /// Its value is in its entry, if an offset has this many bytes.
     inlined_from: usize,
 }
 

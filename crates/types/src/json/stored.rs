@@ -3,14 +3,15 @@
 //!
 //! It skips other parts by searching only for quotes and brackets, many bytes at a time.
 
+use super::ends::{end_of_string, end_of_value};
 use super::lines::{Scalar, scalars_stored};
-use super::parse::{Marked, Parser};
-use super::path::{ArrayIndex, PathLeg};
+use super::mark::MARK;
+use super::number::NumberText;
+use super::parse::{JsonError, Marked, Parser};
+use super::path::{ArrayIndex, JsonPath, PathLeg};
 use super::print::write_string;
-use super::typed::{MARK, MARK_BYTES};
-use super::walk::NumberText;
-use super::{DEPTH_MAX, Json, JsonError, JsonPath, Object, compare_names, quote};
-use memchr::{memchr2, memchr3, memmem};
+use super::{DEPTH_MAX, Json, Object, compare_names, quote};
+use memchr::memmem;
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -112,7 +113,7 @@ pub fn for_each_at<'a, E>(
     values.into_iter().try_for_each(found)
 }
 
-/// Calls `found` with what is at steps without an ellipsis, which go down so many levels at most.
+/// Calls `found` with what is at steps without an ellipsis, which go down this many levels at most.
 fn each_step<'a, E>(
     mut value: &'a str,
     mut legs: &[PathLeg],
@@ -148,7 +149,7 @@ fn each_step<'a, E>(
     found(value)
 }
 
-/// A value and all in it, so many levels at most.
+/// A value and all in it, this many levels at most.
 fn push_everything<'a>(value: &'a str, levels: usize, out: &mut Vec<&'a str>) {
     out.push(value);
     if levels > 0 {
@@ -346,54 +347,6 @@ fn blanks(bytes: &[u8], mut at: usize) -> usize {
         at += 1;
     }
     at
-}
-
-/// The place behind a value.
-pub(super) fn end_of_value(bytes: &[u8], at: usize) -> usize {
-    match bytes.get(at) {
-        Some(b'"') => end_of_string(bytes, at),
-        Some(&MARK) => end_of_value(bytes, at + MARK_BYTES),
-        Some(b'{') => end_of_container(bytes, at, b'{', b'}'),
-        Some(b'[') => end_of_container(bytes, at, b'[', b']'),
-        _ => {
-            let rest = bytes.get(at..).unwrap_or_default();
-            let end = rest.iter().position(|byte| matches!(byte, b',' | b']' | b'}' | b' '));
-            end.map_or(bytes.len(), |end| at + end)
-        }
-    }
-}
-
-/// The place behind a string that begins at `at`.
-pub(super) fn end_of_string(bytes: &[u8], at: usize) -> usize {
-    let mut at = at + 1;
-    while let Some(found) = bytes.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
-        if bytes[at + found] == b'"' {
-            return at + found + 1;
-        }
-        at += found + 2;
-    }
-    bytes.len()
-}
-
-/// The place behind an array or object that begins at `at`: brackets of the other kind come in pairs within.
-fn end_of_container(bytes: &[u8], at: usize, open: u8, close: u8) -> usize {
-    let (mut at, mut depth) = (at, 0usize);
-    while let Some(found) = bytes.get(at..).and_then(|rest| memchr3(b'"', open, close, rest)) {
-        at += found;
-        match bytes[at] {
-            b'"' => {
-                at = end_of_string(bytes, at);
-                continue;
-            }
-            byte if byte == open => depth += 1,
-            _ => depth = depth.saturating_sub(1),
-        }
-        at += 1;
-        if depth == 0 {
-            return at;
-        }
-    }
-    bytes.len()
 }
 
 /// Calls `found` with every scalar whose innermost member has this name, in order, as [`super::lines::scalars`] would.

@@ -1,12 +1,7 @@
 //! Values of SQL types that JSON text does not have: DECIMAL, dates, times and bytes. They print as a number or a string. A stored
-//! document has a mark before them, so that they keep their types.
-//!
-//! ```text
-//! mark  01 | N DECIMAL, D DATE, T TIME, M DATETIME or TIMESTAMP, B bytes
-//! ```
-//!
-//! The byte 01 is nowhere else in a document, since control characters in strings are escaped.
+//! document has a [mark](super::mark) before them.
 
+use super::mark::{MARK, MARK_BYTES, TypeMark};
 use super::{Json, print};
 use crate::temporal::DateRules;
 use crate::temporal::parse::{parse_date, parse_datetime, parse_time};
@@ -15,12 +10,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use memchr::memchr;
 use std::borrow::Cow;
-
-/// The first byte of a mark.
-pub(super) const MARK: u8 = 1;
-
-/// Bytes of a mark.
-pub(super) const MARK_BYTES: usize = 2;
 
 /// The protocol's numbers of types whose values are bytes.
 pub(crate) const VARBINARY: u8 = 15;
@@ -31,49 +20,6 @@ pub(crate) const LONG_BLOB: u8 = 251;
 pub(crate) const BLOB: u8 = 252;
 const VAR_STRING: u8 = 253;
 const STRING: u8 = 254;
-
-/// The types that have marks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TypeMark {
-    /// DECIMAL; a number follows.
-    Decimal,
-    /// DATE; of this and the others a string follows.
-    Date,
-    /// TIME.
-    Time,
-    /// DATETIME and TIMESTAMP.
-    DateTime,
-    /// Bytes of any type.
-    Bytes,
-}
-
-impl TypeMark {
-    pub(super) fn from_letter(letter: u8) -> Option<TypeMark> {
-        Some(match letter {
-            b'N' => TypeMark::Decimal,
-            b'D' => TypeMark::Date,
-            b'T' => TypeMark::Time,
-            b'M' => TypeMark::DateTime,
-            b'B' => TypeMark::Bytes,
-            _ => return None,
-        })
-    }
-
-    fn letter(self) -> char {
-        match self {
-            TypeMark::Decimal => 'N',
-            TypeMark::Date => 'D',
-            TypeMark::Time => 'T',
-            TypeMark::DateTime => 'M',
-            TypeMark::Bytes => 'B',
-        }
-    }
-
-    pub(super) fn write(self, out: &mut String) {
-        out.push(char::from(MARK));
-        out.push(self.letter());
-    }
-}
 
 /// A value that is stored as a string with a mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,34 +53,6 @@ impl TypedText<'_> {
     pub fn write_stored(&self, out: &mut String) {
         self.mark.write(out);
         print::write_string(&self.text, out);
-    }
-}
-
-impl Json {
-    /// The mark of the value's type, if it has one.
-    pub(super) fn type_mark(&self) -> Option<TypeMark> {
-        Some(match self {
-            Json::Decimal(_) => TypeMark::Decimal,
-            Json::Date(_) => TypeMark::Date,
-            Json::Time(_) => TypeMark::Time,
-            Json::DateTime(_) => TypeMark::DateTime,
-            Json::Opaque(..) => TypeMark::Bytes,
-            _ => return None,
-        })
-    }
-
-    /// The characters of a value that is a string as text.
-    pub fn characters(&self) -> Option<Cow<'_, str>> {
-        Some(match self {
-            Json::String(text) => Cow::Borrowed(text),
-            Json::Date(date) => Cow::Owned(date.to_text()),
-            Json::Time(time) => Cow::Owned(time.to_text(6)),
-            Json::DateTime(moment) => Cow::Owned(moment.to_text(6)),
-            Json::Opaque(type_number, bytes) => {
-                Cow::Owned(format!("base64:type{type_number}:{}", STANDARD.encode(bytes)))
-            }
-            _ => return None,
-        })
     }
 }
 

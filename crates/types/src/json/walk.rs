@@ -1,9 +1,10 @@
 //! Walks a document's text without building a tree, for queries that need few values of many documents.
 
-use super::parse::{Marked, Parser, number_of};
-use super::typed::{MARK, TypedText};
-use super::{DEPTH_MAX, Json, JsonError};
-use crate::Decimal;
+use super::mark::MARK;
+use super::number::{NumberText, number_of};
+use super::parse::{JsonError, Marked, Parser};
+use super::typed::TypedText;
+use super::{DEPTH_MAX, Json};
 use std::borrow::Cow;
 
 /// The next part of a document. Members come as they are written, also those of one name.
@@ -29,41 +30,6 @@ pub enum Event<'a> {
     String(Cow<'a, str>),
     /// A value that is a string with a mark; in stored documents only.
     Typed(TypedText<'a>),
-}
-
-/// A number as it is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NumberText<'a> {
-    /// Its text.
-    pub text: &'a str,
-    /// What kind of number it is.
-    pub form: NumberForm,
-}
-
-/// Kinds of numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NumberForm {
-    /// With neither point nor exponent.
-    Whole,
-    /// With a point or an exponent.
-    Floating,
-    /// A DECIMAL, by its mark.
-    Decimal,
-}
-
-impl<'a> NumberText<'a> {
-    /// A number without a mark.
-    pub(super) fn unmarked(text: &'a str, whole: bool) -> NumberText<'a> {
-        NumberText { text, form: if whole { NumberForm::Whole } else { NumberForm::Floating } }
-    }
-
-    /// The number.
-    pub fn value(&self) -> Json {
-        match self.form {
-            NumberForm::Decimal => Json::Decimal(Box::new(Decimal::parse(self.text).value)),
-            form => number_of(self.text, form == NumberForm::Whole).unwrap_or(Json::Null),
-        }
-    }
 }
 
 /// Calls `visit` with everything in a document, in order. A document that turns out to be none ends in an error after

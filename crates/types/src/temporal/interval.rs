@@ -241,7 +241,7 @@ impl Interval {
         Interval { months: self.months.saturating_neg(), micros: -self.micros }
     }
 
-    /// So many of it; `None` if that is more than a date can be moved by.
+    /// This many of it; `None` if that is more than a date can be moved by.
     pub fn times(self, count: i64) -> Option<Interval> {
         let (months, micros) = (self.months.checked_mul(count)?, self.micros.checked_mul(i128::from(count))?);
         i64::try_from(micros).ok().map(|_| Interval { months, micros })

@@ -18,9 +18,10 @@ mod sources;
 #[cfg(test)]
 mod tests;
 
+use crate::rewrite::replace_each;
 use build_side::{Collected, collect};
 pub(super) use build_side::{compact, memory_of};
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DataFusionError, Result, Statistics, internal_err};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryReservation, UnboundedMemoryPool};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -62,14 +63,10 @@ pub fn let_joins_spill(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Execution
     if joins == 0 {
         return Ok(plan);
     }
-    plan.transform_up(|plan| match plan.downcast_ref::<HashJoinExec>() {
-        Some(join) if !join.null_aware => {
-            let join = join.builder().build()?;
-            Ok(Transformed::yes(Arc::new(SpillingHashJoinExec::new(join, Share::OfPool { joins })) as _))
-        }
-        _ => Ok(Transformed::no(plan)),
+    replace_each(plan, |join: &HashJoinExec| match join.null_aware {
+        true => Ok(None),
+        false => Ok(Some(Arc::new(SpillingHashJoinExec::new(join.builder().build()?, Share::OfPool { joins })))),
     })
-    .data()
 }
 
 /// The hash join that a plan's node is, spilling or not.
@@ -85,7 +82,7 @@ enum Share {
         /// Hash joins of the plan.
         joins: usize,
     },
-    /// So many bytes.
+    /// This many bytes.
     #[cfg(test)]
     Bytes(usize),
 }

@@ -2,10 +2,10 @@
 
 use squall_statement_context::StatementContext;
 use squall_types::convert::{write_int, write_text, write_uint};
-use squall_types::{ErrorCode, SqlError, SqlType, Value};
-use std::sync::Arc;
+use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
+use std::sync::{Arc, OnceLock};
 
-/// The longest text that is joined, bytes: a packet holds no more (`max_allowed_packet` ends there).
+/// The longest text that is joined, bytes, whatever the settings say.
 const BYTES_MAX: u64 = 1 << 30;
 
 /// How texts are joined: the same for every group of a call.
@@ -13,19 +13,36 @@ const BYTES_MAX: u64 = 1 << 30;
 pub struct Joining {
     /// Stands between two texts.
     pub separator: Vec<u8>,
-    /// `group_concat_max_len`, bytes; at most [`BYTES_MAX`].
+    /// `group_concat_max_len` or `max_allowed_packet`, bytes; at most [`BYTES_MAX`].
     pub bytes_max: usize,
     /// Whether byte strings are joined, which are cut anywhere; texts are cut between two characters.
     pub binary: bool,
     /// Where warnings go.
     pub context: Arc<StatementContext>,
+    /// The error of what was cut, in a statement that stores only whole values.
+    refused: Arc<OnceLock<SqlError>>,
 }
 
 impl Joining {
     /// Of values of a type, with what the statement says of lengths.
     pub fn new(separator: &str, source: &SqlType, context: Arc<StatementContext>) -> Self {
-        let bytes_max = context.settings.group_concat_max_len.min(BYTES_MAX) as usize;
-        Self { separator: separator.as_bytes().to_vec(), bytes_max, binary: source.is_binary_string(), context }
+        let settings = &context.settings;
+        let bytes_max = settings.group_concat_max_len.min(settings.max_allowed_packet).min(BYTES_MAX) as usize;
+        Self {
+            separator: separator.as_bytes().to_vec(),
+            bytes_max,
+            binary: source.is_binary_string(),
+            context,
+            refused: Arc::default(),
+        }
+    }
+
+    /// Checks that nothing was cut that has to be whole.
+    ///
+    /// # Errors
+    /// 1260 where values that do not fit are errors.
+    pub fn check(&self) -> SqlResult<()> {
+        self.refused.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 }
 
@@ -112,7 +129,12 @@ impl Joined {
             end -= 1;
         }
         self.bytes.truncate(end);
-        joining.context.diagnostics.warn(SqlError::new(ErrorCode::WarnCutValueGroupConcat, &[&self.rows]));
+        let error = SqlError::new(ErrorCode::WarnCutValueGroupConcat, &[&self.rows]);
+        match joining.context.strict_write {
+            // The first one is told.
+            true => _ = joining.refused.set(error),
+            false => joining.context.diagnostics.warn(error),
+        }
     }
 
     /// The text as a value; NULL if no text came.

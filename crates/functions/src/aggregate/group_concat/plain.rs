@@ -98,7 +98,7 @@ impl PlainConcat {
         &self.joining.separator
     }
 
-    /// Appends the texts of so many rows, which are joined already.
+    /// Appends the texts of this many rows, which are joined already.
     pub fn append_joined(&mut self, bytes: &[u8], rows: u64) {
         self.joined.append(&JoinedRef { bytes, rows, cut: false }, &self.joining);
     }
@@ -135,7 +135,7 @@ impl Accumulator for PlainConcat {
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
         let length = self.joined.bytes.len();
-        self.joining.context.kill.check().map_err(datafusion_error)?;
+        self.joining.context.kill.check().and_then(|()| self.joining.check()).map_err(datafusion_error)?;
         self.charge.making(length, 1).and_then(|()| self.charge.gave(length)).map_err(datafusion_error)?;
         // Kept, for a result may be asked for again.
         Ok(match self.joined.rows {
@@ -215,7 +215,7 @@ impl TextSink for GroupsSink<'_> {
     }
 }
 
-/// Texts of so many bytes become buffers of their own in an array rather than being copied into a shared one.
+/// Texts of this many bytes become buffers of their own in an array rather than being copied into a shared one.
 const OWN_BUFFER_BYTES: usize = 1 << 13;
 
 impl GroupsAccumulator for ConcatGroups {
@@ -235,6 +235,7 @@ impl GroupsAccumulator for ConcatGroups {
     }
 
     fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
+        self.joining.check().map_err(datafusion_error)?;
         let taken = self.take(emit_to);
         if self.joining.binary {
             let mut builder = BinaryViewBuilder::with_capacity(taken.len());

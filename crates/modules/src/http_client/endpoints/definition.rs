@@ -11,9 +11,9 @@ use squall_http_client::Target;
 use squall_parser::ast::{AccountName, EndpointUsers, HttpEndpoint, Ident, SecretClause, Show, Statement};
 use squall_session::ModuleObjects;
 use squall_statement_context::{NestedResult, StatementContext};
+use squall_types::clock::now_micros;
 use squall_types::{ErrorCode, Level, SqlError, SqlResult, Value};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Most headers of an endpoint.
 const HEADERS_MAX: usize = 50;
@@ -259,8 +259,7 @@ fn changed(
         None => {}
     }
     check(&endpoint)?;
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    endpoint.modified_micros = i64::try_from(since.as_micros()).unwrap_or(i64::MAX);
+    endpoint.modified_micros = now_micros();
     endpoint.modified_by = context.current_user.to_string();
     Ok(endpoint)
 }

@@ -3,8 +3,7 @@
 use super::super::DmlContext;
 use super::super::change::new_values;
 use super::super::plan::{QueryChangePlan, TableChange};
-use super::super::target::RowMaker;
-use super::update::{columns_read, default_expr, is_passed_over};
+use super::update::{change_row, columns_read, default_expr};
 use super::{interrupt_of, seen};
 use crate::dml::plan::NewValue;
 use crate::dml::ways::RowEvent;
@@ -15,7 +14,7 @@ use squall_column_tables::{
     value_bytes,
 };
 use squall_functions::expr::BoundExpr;
-use squall_row_store::{ReadView, StoreError, StoreResult};
+use squall_row_store::{ReadView, StoreResult};
 use squall_types::{SqlResult, SqlType, Value};
 use std::sync::Arc;
 
@@ -124,25 +123,12 @@ impl<'a> BulkByQuery<'a> {
         let (target, snapshot) = (&self.change.target, update.snapshot().clone());
         let chunk = SegmentChunk::read(&target.table, &snapshot, &rows, columns)?;
         let keys = if update.changes_entries() { chunk.keys()? } else { Vec::new() };
-        let strict = context.env.context.settings.sql_mode.is_strict() && !self.plan.ignore;
         for (at, (values, number)) in values.iter().enumerate() {
             let old = seen(context, target, &chunk, at)?;
-            let (env, parameters) = (context.env, context.parameters);
-            let maker = RowMaker { target, env, parameters, strict, null_becomes_zero: !strict, null_waits: false };
-            let updated = new_values(&maker, self.change, self.types, &old, values, *number).and_then(|updated| {
-                if updated != old {
-                    maker.check(&updated)?;
-                }
-                Ok(updated)
-            });
-            let done = updated.map_err(StoreError::Sql).and_then(|updated| match updated == old {
-                true => Ok(()),
-                false => {
-                    let stored = target.stored_row(&updated, &context.env.context.settings.time_zone);
-                    update.put(context.transaction, &chunk, (at, keys.get(at).map(Vec::as_slice)), &stored)
-                }
-            });
-            is_passed_over(context, self.plan.ignore, done)?;
+            let row = (&chunk, (at, keys.get(at).map(Vec::as_slice)));
+            change_row(context, (target, self.plan.ignore), update, row, &old, |maker| {
+                new_values(maker, self.change, self.types, &old, values, *number)
+            })?;
         }
         Ok(())
     }
@@ -159,7 +145,7 @@ impl<'a> BulkByQuery<'a> {
                     delete_segment_rows(context.transaction, table, snapshot, rows, &mut change, &interrupt)?;
                 }
                 let deleted = change.rows();
-                context.transaction.change_list(table, change.finish())?;
+                change.finish(context.transaction)?;
                 Ok(deleted)
             }
         }

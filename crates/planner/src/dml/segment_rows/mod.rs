@@ -13,7 +13,7 @@ use super::DmlContext;
 use super::change::{assign, update_selected};
 use super::plan::{DeletePlan, Selection, UpdatePlan};
 use super::selection::matches;
-use super::target::{RowMaker, Target};
+use super::target::Target;
 use roaring::RoaringBitmap;
 use squall_catalog::TableDef;
 use squall_column_store::predicate::Predicate;
@@ -24,10 +24,10 @@ use squall_column_tables::{
 use squall_executor::access::column_filter::{column_predicate, element_predicate};
 use squall_functions::expr::{BoundExpr, ColumnRef, EmptyRow, ExecutionSlot, ParameterisedRow};
 use squall_registry::Volatility;
-use squall_row_store::{ReadView, StoreError, StoreResult};
+use squall_row_store::{ReadView, StoreResult};
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
-use update::{columns_read, default_expr, is_passed_over};
+use update::{change_row, columns_read, default_expr};
 
 /// Memory of a row's key and place beyond the key itself, roughly.
 const KEY_BYTES: usize = 64;
@@ -162,7 +162,7 @@ pub fn delete(context: &mut DmlContext<'_>, plan: &DeletePlan, found: FoundRows)
     let left = found.delta_keys(context, target, &plan.selection)?;
     let deleted = change.rows();
     context.env.context.examined(usize::try_from(found.segment_row_count()).unwrap_or(usize::MAX));
-    context.transaction.change_list(&target.table, change.finish())?;
+    change.finish(context.transaction)?;
     Ok(Some(BulkDone { matched: deleted, changed: deleted, left }))
 }
 
@@ -284,24 +284,10 @@ impl PlannedUpdate<'_> {
             return Ok(());
         }
         self.matched += 1;
-        let strict = context.env.context.settings.sql_mode.is_strict() && !plan.ignore;
-        let (env, parameters) = (context.env, context.parameters);
-        let maker =
-            RowMaker { target: &plan.target, env, parameters, strict, null_becomes_zero: !strict, null_waits: false };
-        let updated = assign(&maker, &plan.assignments, &old, &[], self.matched).and_then(|updated| {
-            if updated != old {
-                maker.check(&updated)?;
-            }
-            Ok(updated)
-        });
-        let done = updated.map_err(StoreError::Sql).and_then(|updated| match updated == old {
-            true => Ok(()),
-            false => {
-                let stored = plan.target.stored_row(&updated, &context.env.context.settings.time_zone);
-                self.changes.put(context.transaction, chunk, (at, key.map(Vec::as_slice)), &stored)
-            }
-        });
-        is_passed_over(context, plan.ignore, done)
+        let (number, row) = (self.matched, (chunk, (at, key.map(Vec::as_slice))));
+        change_row(context, (&plan.target, plan.ignore), &mut self.changes, row, &old, |maker| {
+            assign(maker, &plan.assignments, &old, &[], number)
+        })
     }
 
     /// Changes a row that is in no segment.
@@ -332,7 +318,7 @@ fn conditions(
     condition: Option<&BoundExpr>,
 ) -> (Predicate, Option<BoundExpr>) {
     let Some(condition) = condition else { return (Predicate::Constant(true), None) };
-    let parts = match settled(context, def, condition.clone()) {
+    let parts = match with_literals(context, def, condition.clone()) {
         BoundExpr::And(parts) => parts,
         condition => vec![condition],
     };
@@ -355,7 +341,7 @@ fn conditions(
 }
 
 /// A condition with the statement's constants as literals, and columns by their names in the table.
-fn settled(context: &DmlContext<'_>, def: &TableDef, condition: BoundExpr) -> BoundExpr {
+fn with_literals(context: &DmlContext<'_>, def: &TableDef, condition: BoundExpr) -> BoundExpr {
     condition.rewrite(&mut |expr| match &expr {
         BoundExpr::Literal(..) => expr,
         BoundExpr::Parameter { index, ty, .. } => match context.parameters.get(*index as usize) {

@@ -1,8 +1,11 @@
 //! One statement of the cache, with the parts that sessions read and write.
 
+use super::PlanKey;
+use crate::plans::cached_query::CachedQuery;
+use crate::plans::parameter_use::{KnownUses, ParameterUse, ValueKinds};
 use crate::plans::prepared::PreparedStatement;
 use crate::plans::slot::SchemaVersions;
-use crate::plans::{CachedQuery, Route, SelectPlan};
+use crate::plans::{Route, SelectPlan};
 use parking_lot::Mutex;
 use squall_catalog::Need;
 use squall_instrumentation::process::count;
@@ -18,8 +21,9 @@ const ENTRY_BYTES: u64 = 2 << 10;
 /// Bytes of syntax tree, plan and result columns for each byte of text, by estimate.
 const BYTES_PER_TEXT_BYTE: u64 = 20;
 
-/// Most plans of the full planner that are kept of one query: as many executions at the same time need none.
-const QUERIES_MAX: usize = 4;
+/// Most plans of the full planner that are kept of one statement: for values that want different plans, and for executions at the
+/// same time.
+const QUERIES_MAX: usize = 8;
 
 /// The kind of a route.
 fn kind_of(route: &Route) -> PlanKind {
@@ -36,6 +40,8 @@ fn kind_of(route: &Route) -> PlanKind {
 #[derive(Debug)]
 pub(crate) struct CacheEntry {
     pub text: Arc<[u8]>,
+    /// The constants that belong to it, see [`PlanKey::constants`](super::PlanKey::constants).
+    constants: Box<[u8]>,
     pub settings: Arc<BindSettings>,
     known: Mutex<Known>,
     /// Whether a session has asked for it since space was last needed.
@@ -55,8 +61,10 @@ struct Known {
     select: Option<(SchemaVersions, Arc<SelectPlan>)>,
     rows: Option<(SchemaVersions, SharedRows)>,
     described: Option<(SchemaVersions, Arc<Described>)>,
-    /// Those that no execution has.
+    /// Those that no execution has, the one that has run last behind the others.
     queries: Option<(SchemaVersions, Vec<CachedQuery>)>,
+    /// How plans of the full planner use the statement's constants.
+    uses: KnownUses,
 }
 
 /// The plan of a small query.
@@ -119,9 +127,10 @@ impl Counts {
 }
 
 impl CacheEntry {
-    pub(super) fn new(text: &[u8], settings: Arc<BindSettings>) -> Self {
+    pub(super) fn new(key: PlanKey<'_>, settings: Arc<BindSettings>) -> Self {
         CacheEntry {
-            text: text.into(),
+            text: key.text.into(),
+            constants: key.constants.into(),
             settings,
             known: Mutex::default(),
             found: AtomicBool::new(false),
@@ -131,8 +140,10 @@ impl CacheEntry {
         }
     }
 
-    pub(super) fn is_of(&self, text: &[u8], settings: &BindSettings) -> bool {
-        *self.text == *text && (std::ptr::eq(&*self.settings, settings) || *self.settings == *settings)
+    pub(super) fn is_of(&self, key: PlanKey<'_>, settings: &BindSettings) -> bool {
+        *self.text == *key.text
+            && *self.constants == *key.constants
+            && (std::ptr::eq(&*self.settings, settings) || *self.settings == *settings)
     }
 
     pub(super) fn note_found(&self) {
@@ -145,7 +156,8 @@ impl CacheEntry {
 
     /// Bytes by estimate.
     pub fn bytes(&self) -> u64 {
-        ENTRY_BYTES + BYTES_PER_TEXT_BYTE * self.text.len() as u64 + self.plan_bytes.load(Ordering::Relaxed)
+        let text_bytes = BYTES_PER_TEXT_BYTE * self.text.len() as u64 + self.constants.len() as u64;
+        ENTRY_BYTES + text_bytes + self.plan_bytes.load(Ordering::Relaxed)
     }
 
     /// The kind of its last plan.
@@ -159,9 +171,12 @@ impl CacheEntry {
         Some(Arc::new((*statement).clone()))
     }
 
-    /// Keeps the statement.
+    /// Keeps the statement, with its digest: a session that runs it once needs that as well.
     pub fn set_statement(&self, statement: &PreparedStatement) {
-        self.known.lock().statement.get_or_insert_with(|| Arc::new(statement.clone()));
+        self.known.lock().statement.get_or_insert_with(|| {
+            statement.digest();
+            Arc::new(statement.clone())
+        });
     }
 
     /// The plan, if it is a look-up by key and made at these versions.
@@ -211,10 +226,20 @@ impl CacheEntry {
         }
     }
 
-    /// A plan of the full planner that was made at these versions and is not running.
+    /// A plan of the full planner that was made at these versions and is not running, the one that has run last first.
     pub fn take_query(&self, now: SchemaVersions) -> Option<CachedQuery> {
         let mut known = self.known.lock();
         known.queries.as_mut().filter(|(made, _)| *made == now).and_then(|(_, queries)| queries.pop())
+    }
+
+    /// How plans of the full planner use constants of these kinds, if that is known.
+    pub fn parameter_use(&self, now: SchemaVersions, kinds: &ValueKinds) -> Option<Arc<ParameterUse>> {
+        self.known.lock().uses.find(now, kinds)
+    }
+
+    /// Remembers how plans of the full planner use constants of some kinds.
+    pub fn set_parameter_use(&self, made: SchemaVersions, found: Arc<ParameterUse>) {
+        self.known.lock().uses.put(made, found);
     }
 
     /// Keeps a plan of the full planner. The lock of the entry's part of the cache is held.
@@ -227,12 +252,13 @@ impl CacheEntry {
             Some(kept) if kept.0 == made => kept,
             kept => kept.insert((made, Vec::new())),
         };
-        if queries.len() < QUERIES_MAX {
-            let bytes = query.plan.size_bytes() * (queries.len() as u64 + 1);
-            self.plan_bytes.fetch_max(bytes, Ordering::Relaxed);
-            self.kind.store(PlanKind::FullPlanner as u8, Ordering::Relaxed);
-            queries.push(query);
+        if queries.len() == QUERIES_MAX {
+            queries.remove(0);
         }
+        queries.push(query);
+        let bytes = queries.iter().map(|query| query.plan.size_bytes()).sum();
+        self.plan_bytes.fetch_max(bytes, Ordering::Relaxed);
+        self.kind.store(PlanKind::FullPlanner as u8, Ordering::Relaxed);
     }
 
     /// A query runs by a plan of the full planner.

@@ -9,12 +9,14 @@
 //! [`SharedPlanCache`].
 
 mod entry;
+mod met;
 
 pub(crate) use entry::{CacheEntry, Described, PlanUse, SharedRows, Totals};
 use squall_system_tables::PlanCacheSize;
 
-use crate::plans::CachedQuery;
+use crate::plans::cached_query::CachedQuery;
 use crate::plans::slot::SchemaVersions;
+use met::MetStatements;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use squall_statement_context::BindSettings;
@@ -26,18 +28,33 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Locks that the statements are divided between.
 const SHARDS: usize = 16;
-/// Places for statements that were met once.
-const MET_PLACES: usize = 4096;
+const HASH_BITS: u32 = 64;
 /// Longest text that is kept, bytes.
 pub(crate) const TEXT_BYTES_MAX: usize = 64 << 10;
+
+/// By what a statement is kept, beside its settings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlanKey<'a> {
+    /// The text: normalized, of a PREPARE, or as it was sent.
+    pub text: &'a [u8],
+    /// Of a plan with parameters the constants that are a part of it, and the kinds of the others
+    /// ([`ParameterUse::constants`](crate::plans::parameter_use::ParameterUse::constants)). Nothing where the text says all.
+    pub constants: &'a [u8],
+}
+
+impl<'a, T: AsRef<[u8]> + ?Sized> From<&'a T> for PlanKey<'a> {
+    /// What the text alone says.
+    fn from(text: &'a T) -> Self {
+        PlanKey { text: text.as_ref(), constants: &[] }
+    }
+}
 
 /// Statements by text and settings, for all sessions.
 #[derive(Debug)]
 pub(crate) struct SharedPlanCache {
     hasher: RandomState,
     shards: [Mutex<Shard>; SHARDS],
-    /// Hashes of statements that were met once, each in its place.
-    met: Box<[AtomicU64]>,
+    met: MetStatements,
     /// Most bytes, by estimate; 0 keeps nothing.
     bytes_max: AtomicU64,
     evictions: AtomicU64,
@@ -52,12 +69,12 @@ struct Shard {
 }
 
 impl SharedPlanCache {
-    /// An empty cache of at most so many bytes.
+    /// An empty cache of at most this many bytes.
     pub fn new(bytes_max: u64) -> Self {
         SharedPlanCache {
             hasher: RandomState::new(),
             shards: Default::default(),
-            met: (0..MET_PLACES).map(|_| AtomicU64::new(0)).collect(),
+            met: MetStatements::new(),
             bytes_max: AtomicU64::new(bytes_max),
             evictions: AtomicU64::new(0),
         }
@@ -71,9 +88,10 @@ impl SharedPlanCache {
         }
     }
 
-    fn hash(&self, text: &[u8], settings: &BindSettings) -> u64 {
+    fn hash(&self, key: PlanKey<'_>, settings: &BindSettings) -> u64 {
         let mut hasher = self.hasher.build_hasher();
-        hasher.write(text);
+        hasher.write(key.text);
+        hasher.write(key.constants);
         settings.database.hash(&mut hasher);
         settings.sql_mode.hash(&mut hasher);
         hasher.finish()
@@ -83,34 +101,44 @@ impl SharedPlanCache {
         &self.shards[(hash >> 32) as usize % SHARDS]
     }
 
-    /// The entry of a text.
-    pub fn find(&self, text: &[u8], settings: &BindSettings) -> Option<Arc<CacheEntry>> {
-        let hash = self.hash(text, settings);
+    /// The entry of a statement.
+    pub fn find<'k>(&self, key: impl Into<PlanKey<'k>>, settings: &BindSettings) -> Option<Arc<CacheEntry>> {
+        let key = key.into();
+        let hash = self.hash(key, settings);
         let shard = self.shard(hash).lock();
-        let entry = shard.entries.get(&hash).filter(|entry| entry.is_of(text, settings))?;
+        let entry = shard.entries.get(&hash).filter(|entry| entry.is_of(key, settings))?;
         entry.note_found();
         Some(entry.clone())
     }
 
     /// Whether a text was met before, as far as is remembered; it is from now on.
     pub fn met_before(&self, text: &[u8], settings: &BindSettings) -> bool {
-        // Never 0, which is an empty place.
-        let hash = self.hash(text, settings) | 1;
-        self.met[(hash >> 32) as usize % MET_PLACES].swap(hash, Ordering::Relaxed) == hash
+        self.met.remember(self.hash(text.into(), settings))
     }
 
-    /// The entry of a text, made if there is none; `None` where there is no space for it.
-    pub fn find_or_insert(&self, text: &[u8], settings: &Arc<BindSettings>) -> Option<Arc<CacheEntry>> {
-        let hash = self.hash(text, settings);
+    /// Whether a query with constants was planned, or prepared, before, as far as is remembered; it is from now on.
+    pub fn planned_before<'k>(&self, key: impl Into<PlanKey<'k>>, settings: &BindSettings) -> bool {
+        // Not the hash of the same text as a statement that was met.
+        self.met.remember(self.hash(key.into(), settings).rotate_left(HASH_BITS / 2))
+    }
+
+    /// The entry of a statement, made if there is none; `None` where there is no space for it.
+    pub fn find_or_insert<'k>(
+        &self,
+        key: impl Into<PlanKey<'k>>,
+        settings: &Arc<BindSettings>,
+    ) -> Option<Arc<CacheEntry>> {
+        let key = key.into();
+        let hash = self.hash(key, settings);
         let mut shard = self.shard(hash).lock();
         if let Some(entry) = shard.entries.get(&hash)
-            && entry.is_of(text, settings)
+            && entry.is_of(key, settings)
         {
             entry.note_found();
             return Some(entry.clone());
         }
-        let entry = Arc::new(CacheEntry::new(text, settings.clone()));
-        if text.len() > TEXT_BYTES_MAX || entry.bytes() > self.shard_bytes_max() {
+        let entry = Arc::new(CacheEntry::new(key, settings.clone()));
+        if key.text.len() + key.constants.len() > TEXT_BYTES_MAX || entry.bytes() > self.shard_bytes_max() {
             return None;
         }
         shard.bytes += entry.bytes();
@@ -126,7 +154,7 @@ impl SharedPlanCache {
     /// Keeps a plan of the full planner that was made at these versions, if there is space for it.
     pub fn keep_query(
         &self,
-        text: &[u8],
+        key: PlanKey<'_>,
         settings: &Arc<BindSettings>,
         made: SchemaVersions,
         current: impl Fn() -> SchemaVersions,
@@ -136,8 +164,8 @@ impl SharedPlanCache {
         if size > self.shard_bytes_max() / 2 {
             return;
         }
-        let Some(entry) = self.find_or_insert(text, settings) else { return };
-        let hash = self.hash(text, settings);
+        let Some(entry) = self.find_or_insert(key, settings) else { return };
+        let hash = self.hash(key, settings);
         let mut shard = self.shard(hash).lock();
         // Another thread may have freed space meanwhile.
         if shard.entries.get(&hash).is_some_and(|kept| Arc::ptr_eq(kept, &entry)) {

@@ -21,6 +21,20 @@ fn a_text_is_found_under_its_settings_only() {
 }
 
 #[test]
+fn plans_with_parameters_are_kept_by_the_constants_that_are_a_part_of_them() {
+    let (cache, one) = (SharedPlanCache::new(1 << 20), settings("one"));
+    let key = |constants| PlanKey { text: b"SELECT ?", constants };
+    let entry = cache.find_or_insert(key(b"a"), &one).expect("room");
+    assert!(cache.find(key(b"b"), &one).is_none());
+    assert!(cache.find(b"SELECT ?", &one).is_none(), "the text alone is another statement");
+    assert!(Arc::ptr_eq(&entry, &cache.find(key(b"a"), &one).expect("kept")));
+    assert!(!cache.planned_before(key(b"a"), &one));
+    assert!(cache.planned_before(key(b"a"), &one));
+    assert!(!cache.planned_before(key(b"b"), &one));
+    assert!(!cache.met_before(b"SELECT ?", &one), "planned is not met");
+}
+
+#[test]
 fn a_text_is_met_once_then_again() {
     let (cache, one) = (SharedPlanCache::new(1 << 20), settings("one"));
     assert!(!cache.met_before(b"SELECT ?", &one));

@@ -21,8 +21,9 @@
 pub mod search;
 pub mod value;
 
+use super::number::{NumberForm, NumberText};
 use super::typed::TypedText;
-use super::walk::{Event, NumberForm, NumberText, walk, walk_stored};
+use super::walk::{Event, walk, walk_stored};
 use super::{Json, JsonError};
 use crate::term_list::TermList;
 use std::borrow::Cow;
@@ -146,7 +147,7 @@ fn number_mark(text: NumberText<'_>, value: &Json) -> u8 {
         Json::Double(_) if text.form == NumberForm::Floating => {
             FLOATING | if is_as_printed(text.text, value) { 1 } else { OTHERWISE }
         }
-        // So many digits come back from a double. Its text has the mark of a DECIMAL, which numbers are not printed with.
+        // This many digits come back from a double. Its text has the mark of a DECIMAL, which numbers are not printed with.
         Json::Decimal(number) if number.precision() <= EXACT_DIGITS_MAX => FLOATING | OTHERWISE,
         // A longer DECIMAL, or a whole number beyond 64 bits, which is a floating point number, too.
         _ => OFTEN,

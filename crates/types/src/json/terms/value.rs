@@ -6,8 +6,9 @@ use super::{
     TermRange, WAY_END, WORD, is_own_fold, name_prefix, number_of_bytes, push_value, values,
 };
 use crate::Json;
+use crate::json::number::NumberForm;
 use crate::json::stored::at_members;
-use crate::json::walk::{Event, NumberForm};
+use crate::json::walk::Event;
 use crate::json::{JsonError, quote};
 use std::fmt;
 
