@@ -129,13 +129,28 @@ impl Folders {
                 continue;
             }
             let path = self.path_of(folder);
-            if state.free.len() < FREE_MAX && is_empty_tree(&path)? {
+            if state.free.len() < FREE_MAX && self.is_empty_tree(&path)? {
                 state.free.push(folder);
             } else {
                 others.push(path);
             }
         }
         Ok(others)
+    }
+
+    /// Whether there is a tree as it was made. Of one that had files some may be gone, because a crash ended its removal.
+    fn is_empty_tree(&self, path: &Path) -> io::Result<bool> {
+        let empty = self.engine.join(EMPTY_FOLDER);
+        for file in [EMPTY_LIST, NEWEST_LIST] {
+            if !has_content(&path.join(file), &std::fs::read(empty.join(file))?)? {
+                return Ok(false);
+            }
+        }
+        match std::fs::read_dir(path.join(TABLES_FOLDER)) {
+            Ok(mut files) => Ok(files.next().is_none()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -144,13 +159,10 @@ pub(super) fn is_tree(path: &Path) -> io::Result<bool> {
     path.join(NEWEST_LIST).try_exists()
 }
 
-/// Whether there is a tree without files.
-fn is_empty_tree(path: &Path) -> io::Result<bool> {
-    if !is_tree(path)? || !path.join(EMPTY_LIST).try_exists()? {
-        return Ok(false);
-    }
-    match std::fs::read_dir(path.join(TABLES_FOLDER)) {
-        Ok(mut files) => Ok(files.next().is_none()),
+/// Whether a file is there and has this content.
+fn has_content(file: &Path, content: &[u8]) -> io::Result<bool> {
+    match std::fs::read(file) {
+        Ok(found) => Ok(found == content),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
@@ -206,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_of_nobody_are_told_apart() {
+    fn folders_that_no_keyspace_has_are_reclaimed() {
         let directory = tempfile::tempdir().unwrap();
         let folders = Folders::open(directory.path()).unwrap();
         let taken: Vec<u64> = (0..3).map(|_| folders.take().unwrap()).collect();
@@ -220,5 +232,27 @@ mod tests {
         others.sort();
         assert_eq!(others, [folders.path_of(100), folders.path_of(taken[0])]);
         assert_ne!(folders.take().unwrap(), taken[1]);
+    }
+
+    /// A crash ends the removal of a folder anywhere: what is left of it is no empty tree.
+    #[test]
+    fn half_removed_folders_are_not_used_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let folders = Folders::open(directory.path()).unwrap();
+        let folder = folders.take().unwrap();
+        let path = folders.path_of(folder);
+        let open = || Config::new(&path, Default::default(), Default::default()).open();
+        let tree = open().unwrap();
+        tree.insert("k", "v", 1);
+        tree.flush_active_memtable(0).unwrap();
+        // The list of before the flush goes later, when no reader has it.
+        assert!(path.join(EMPTY_LIST).exists());
+        drop(tree);
+        for file in std::fs::read_dir(path.join(TABLES_FOLDER)).unwrap() {
+            std::fs::remove_file(file.unwrap().path()).unwrap();
+        }
+        assert!(open().is_err());
+        let folders = Folders::open(directory.path()).unwrap();
+        assert_eq!(folders.reclaim(&FxHashSet::default()).unwrap(), [path]);
     }
 }
