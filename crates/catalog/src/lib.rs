@@ -16,6 +16,7 @@ pub mod partition;
 pub mod privilege;
 mod references;
 pub mod routine;
+mod sequence;
 pub mod snapshot;
 pub mod table;
 mod table_entry;
@@ -39,6 +40,7 @@ pub use partition::{
 };
 pub use privilege::{DYNAMIC_PRIVILEGES, PrivilegeLevel, Privileges};
 pub use routine::{RoutineDef, RoutineKind, RoutineName, RoutineParameter, RoutineParameterMode, SqlDataAccess};
+pub use sequence::SequenceRow;
 pub use snapshot::{Catalog, Database, Reference};
 pub use table::{
     ColumnDef, ColumnDefault, ConstraintCheck, EngineName, ForeignKey, FunctionalPart, GeneratedKind, IndexDef,

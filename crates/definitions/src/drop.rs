@@ -18,13 +18,58 @@ pub fn referenced(table: &str, key: &str, child: &str) -> SqlError {
     SqlError::new(ErrorCode::DropTableReferencedByForeignKey, &[&table, &key, &child])
 }
 
-fn unknown_tables(names: &[&QualifiedName]) -> SqlError {
-    let list: Vec<String> = names.iter().map(|(database, table)| format!("{database}.{table}")).collect();
-    SqlError::new(ErrorCode::BadTable, &[&list.join(",")])
-}
-
 /// DROP TABLE of base tables: all or none.
 pub fn drop_tables(state: &ServerState, env: &DdlEnv, names: &[QualifiedName], if_exists: bool) -> SqlResult<()> {
+    drop_all(state, env, names, if_exists, Dropped::Tables)
+}
+
+/// DROP SEQUENCE: all or none.
+///
+/// # Errors
+/// 4091 for what is not there, 4090 for what is no sequence.
+pub fn drop_sequences(state: &ServerState, env: &DdlEnv, names: &[QualifiedName], if_exists: bool) -> SqlResult<()> {
+    drop_all(state, env, names, if_exists, Dropped::Sequences)
+}
+
+/// What a statement drops.
+#[derive(Clone, Copy, PartialEq)]
+enum Dropped {
+    /// Base tables; sequences are tables, too.
+    Tables,
+    Sequences,
+}
+
+impl Dropped {
+    fn unknown(self, names: &[&QualifiedName]) -> SqlError {
+        let list: Vec<String> = names.iter().map(|(database, table)| format!("{database}.{table}")).collect();
+        let code = match self {
+            Dropped::Tables => ErrorCode::BadTable,
+            Dropped::Sequences => ErrorCode::UnknownSequence,
+        };
+        SqlError::new(code, &[&list.join(",")])
+    }
+
+    /// 4090 for a table or view where sequences are dropped.
+    fn check(self, catalog: &Catalog, name: &QualifiedName) -> SqlResult<()> {
+        let is_other = match catalog.entry(&name.0, &name.1) {
+            Some(TableEntry::Table(table)) => !table.is_sequence(),
+            Some(TableEntry::View(_)) => true,
+            None => false,
+        };
+        match self == Dropped::Sequences && is_other {
+            true => Err(SqlError::new(ErrorCode::NotSequenceToDrop, &[&name.0, &name.1])),
+            false => Ok(()),
+        }
+    }
+}
+
+fn drop_all(
+    state: &ServerState,
+    env: &DdlEnv,
+    names: &[QualifiedName],
+    if_exists: bool,
+    dropped: Dropped,
+) -> SqlResult<()> {
     names.iter().try_for_each(|(_, table)| check_table_name(table))?;
     let mut named = FxHashSet::default();
     if let Some(twice) = names.iter().find(|name| !named.insert(*name)) {
@@ -35,14 +80,15 @@ pub fn drop_tables(state: &ServerState, env: &DdlEnv, names: &[QualifiedName], i
         env,
         |catalog| Ok(names.iter().flat_map(|name| with_children(catalog, name.clone())).collect()),
         |tables, catalog| {
+            names.iter().try_for_each(|name| dropped.check(catalog, name))?;
             let is_table = |name: &&QualifiedName| tables.table(name).is_some();
             let unknown: Vec<&QualifiedName> = names.iter().filter(|name| !is_table(name)).collect();
             if !unknown.is_empty() {
                 if !if_exists {
-                    return Err(unknown_tables(&unknown));
+                    return Err(dropped.unknown(&unknown));
                 }
                 for name in unknown {
-                    env.note(unknown_tables(&[name]));
+                    env.note(dropped.unknown(&[name]));
                 }
             }
             if env.foreign_key_checks {
@@ -81,10 +127,10 @@ pub fn drop_views(state: &ServerState, env: &DdlEnv, statement: &DropView) -> Sq
             }
         }
         if !unknown.is_empty() && !statement.if_exists {
-            return Err(unknown_tables(&unknown));
+            return Err(Dropped::Tables.unknown(&unknown));
         }
         for name in unknown {
-            env.note(unknown_tables(&[name]));
+            env.note(Dropped::Tables.unknown(&[name]));
         }
         names.iter().try_for_each(|name| catalog.drop_view(name))
     })

@@ -88,11 +88,13 @@ pub fn no_such_table(name: &QualifiedName) -> SqlError {
     SqlError::new(ErrorCode::NoSuchTable, &[&name.0, &name.1])
 }
 
-/// The base table of that name (1146; 1347 for a view).
+/// The base table of that name (1146; 1347 for a view or a sequence).
 pub fn base_table<'c>(catalog: &'c Catalog, name: &QualifiedName) -> SqlResult<&'c Arc<TableDef>> {
     match catalog.entry(&name.0, &name.1) {
-        Some(TableEntry::Table(table)) => Ok(table),
-        Some(TableEntry::View(_)) => Err(SqlError::new(ErrorCode::WrongObject, &[&name.0, &name.1, &"BASE TABLE"])),
+        Some(TableEntry::Table(table)) if !table.is_sequence() => Ok(table),
+        Some(TableEntry::Table(_) | TableEntry::View(_)) => {
+            Err(SqlError::new(ErrorCode::WrongObject, &[&name.0, &name.1, &"BASE TABLE"]))
+        }
         None => Err(missing(catalog, name)),
     }
 }

@@ -32,6 +32,7 @@ pub mod names;
 pub mod partition;
 pub mod partition_change;
 pub mod routine;
+pub mod sequence;
 pub mod sorted_rows;
 pub mod table_option;
 pub mod trigger;

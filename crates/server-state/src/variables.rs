@@ -53,6 +53,7 @@ pub mod ids {
         REQUIRE_SECURE_TRANSPORT = "require_secure_transport";
         READ_ONLY = "read_only";
         SUPER_READ_ONLY = "super_read_only";
+        INNODB_LOCK_WAIT_TIMEOUT = "innodb_lock_wait_timeout";
         LOCAL_INFILE = "local_infile";
         SECURE_FILE_PRIV = "secure_file_priv";
         MAX_PREPARED_STMT_COUNT = "max_prepared_stmt_count";

@@ -192,7 +192,6 @@ fn not_installed(uninstall: &Uninstall, context: &StatementContext) -> SqlResult
 /// The name of an unsupported statement in the error.
 fn statement_name(statement: &Statement) -> &'static str {
     match statement {
-        Statement::CreateSequence(_) | Statement::AlterSequence(_) | Statement::DropSequence(_) => "SEQUENCE",
         Statement::CreateLoadableFunction(_) => "loadable FUNCTION",
         Statement::Install(_) => "INSTALL",
         Statement::Replication(_) => "replication",

@@ -51,6 +51,7 @@ pub mod result;
 mod route;
 mod routine;
 mod routine_language;
+mod sequences;
 mod server_tables;
 pub mod session;
 mod set;

@@ -7,6 +7,7 @@ use crate::plans::routine_cache::RoutineCache;
 use crate::plans::shared_cache::SharedPlanCache;
 use crate::plans::trigger_cache::TriggerCache;
 use crate::result::writer::ConnectionInfo;
+use crate::sequences::Sequences;
 use crate::session::Session;
 use crate::state::first_settings::FirstSettingsCache;
 use parking_lot::Mutex;
@@ -185,6 +186,7 @@ impl Database {
                 plans,
                 first_settings: FirstSettingsCache::default(),
                 routines: RoutineCache::default(),
+                sequences: Sequences::default(),
                 triggers: TriggerCache::default(),
                 write_locked: Arc::default(),
                 _lock: lock,

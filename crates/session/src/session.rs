@@ -416,6 +416,7 @@ impl Session {
         self.session_plans.clear();
         self.take_first_settings();
         self.set_user_variables(Arc::new(UserVariables::new(&self.process.memory)));
+        self.last_values.lock().clear();
         self.transaction = TransactionState::default();
         self.diagnostics = DiagnosticsArea::default();
         self.previous.found_rows = 0;

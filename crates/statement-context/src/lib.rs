@@ -22,7 +22,7 @@ pub use barriers::{BARRIERS_MAX, BarrierState, Barriers, Created, Waited};
 pub use bind_settings::BindSettings;
 pub use blocking::{WaitingPlace, WaitingThreads, off_pool, thread_error};
 pub use context::StatementContext;
-pub use context::nested::{AppendColumn, NestedResult, NestedStatements};
+pub use context::nested::{AppendColumn, NestedResult, NestedStatements, SequenceCall};
 pub use diagnostics::Diagnostics;
 pub use fulltext::{FulltextKey, FulltextReader, FulltextSlot};
 pub use kill_state::KillState;

@@ -6,7 +6,7 @@ use crate::type_text::part_text;
 use crate::type_text::{charset_clause, type_text};
 use squall_catalog::{
     Catalog, ColumnDef, ColumnDefault, Database, ForeignKey, IndexDef, IndexType, JSON_PARSER, NGRAM_PARSER,
-    ReferentialAction, TableDef, ViewDef,
+    ReferentialAction, SequenceRow, TableDef, ViewDef,
 };
 use squall_functions::operators::coerce::to_text;
 use squall_parser::ast::{NameMut, Query};
@@ -46,6 +46,22 @@ pub fn create_table_text(
     }
     if let Some(partitioning) = &table.partitioning {
         text.push_str(&partitioning_text(table, partitioning));
+    }
+    text
+}
+
+/// CREATE SEQUENCE of a sequence with this row, in MariaDB's words.
+pub fn create_sequence_text(table: &TableDef, row: &SequenceRow) -> String {
+    let SequenceRow { minimum, maximum, start, increment, cache, cycle, .. } = row;
+    let cache = if *cache == 0 { "nocache".to_string() } else { format!("cache {cache}") };
+    let cycle = if *cycle { "cycle" } else { "nocycle" };
+    let mut text = format!(
+        "CREATE SEQUENCE {} start with {start} minvalue {minimum} maxvalue {maximum} increment by {increment} {cache} {cycle} ENGINE={}",
+        quote(&table.name),
+        table.engine.as_str()
+    );
+    if !table.comment.is_empty() {
+        text.push_str(&format!(" COMMENT={}", quote_text(&table.comment)));
     }
     text
 }
@@ -291,12 +307,16 @@ pub fn create_view_text(view: &ViewDef, database: &str, current: Option<&str>) -
 /// A query's text without the database in front of its names, if all its tables are in that one.
 fn without_database(query: &mut Query, database: &str) -> Option<String> {
     let mut is_only = true;
-    query.for_each_table_mut(&mut |name| is_only &= name.schema.as_deref() == Some(database));
+    query.for_each_name_mut(&mut |name| {
+        if let NameMut::Table(name) | NameMut::Sequence(name) = name {
+            is_only &= name.schema.as_deref() == Some(database);
+        }
+    });
     if !is_only {
         return None;
     }
     query.for_each_name_mut(&mut |name| match name {
-        NameMut::Table(name) => name.schema = None,
+        NameMut::Table(name) | NameMut::Sequence(name) => name.schema = None,
         NameMut::Column(name) => name.schema = None,
         NameMut::Alias(_) | NameMut::Aggregate(_) | NameMut::Function(_) | NameMut::Condition(_) => {}
     });

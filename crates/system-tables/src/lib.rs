@@ -55,7 +55,7 @@ mod spec;
 mod statistics;
 mod status;
 mod status_names;
-mod tables;
+pub mod tables;
 pub mod triggers;
 pub mod type_text;
 mod usage;

@@ -47,7 +47,7 @@ const TABLE_COLUMNS: &[ColumnSpec] = &[
     text("TABLE_CATALOG", NAME),
     text("TABLE_SCHEMA", NAME),
     text("TABLE_NAME", NAME),
-    choice("TABLE_TYPE", &["BASE TABLE", "VIEW", "SYSTEM VIEW"]),
+    choice("TABLE_TYPE", &["BASE TABLE", "VIEW", "SYSTEM VIEW", "SEQUENCE"]),
     text("ENGINE", NAME).or_null(),
     int("VERSION").or_null(),
     choice("ROW_FORMAT", &["Fixed", "Dynamic", "Compressed", "Redundant", "Compact", "Paged"]).or_null(),
@@ -149,7 +149,7 @@ fn base_table_row(source: &Source<'_>, database: &str, table: &std::sync::Arc<Ta
         s("def"),
         s(database),
         s(&table.name),
-        s("BASE TABLE"),
+        s(table_type(table)),
         s(table.engine.as_str()),
         Value::Int(10),
         s(row_format(table)),
@@ -168,6 +168,11 @@ fn base_table_row(source: &Source<'_>, database: &str, table: &std::sync::Arc<Ta
         s(options.join(" ")),
         s(&table.comment),
     ])
+}
+
+/// What TABLES says that a table is.
+pub fn table_type(table: &TableDef) -> &'static str {
+    if table.is_sequence() { "SEQUENCE" } else { "BASE TABLE" }
 }
 
 /// The row format as InnoDB names it.

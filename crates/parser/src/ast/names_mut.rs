@@ -15,6 +15,8 @@ pub enum NameMut<'a> {
     Alias(&'a mut Ident),
     /// A column, wherever an expression has one.
     Column(&'a mut ColumnName),
+    /// A sequence whose values an expression takes.
+    Sequence(&'a mut ObjectName),
     /// A call of an aggregate.
     Aggregate(&'a mut AggregateCall),
     /// A call of any other function.
@@ -161,8 +163,10 @@ impl Walk<'_> {
                     push_aggregate_mut(call, &mut pending);
                 }
                 PartMut::Expr(expr) => {
-                    if let Expr::Function(call) = expr {
-                        (self.found)(NameMut::Function(call));
+                    match expr {
+                        Expr::Function(call) => (self.found)(NameMut::Function(call)),
+                        Expr::Sequence { sequence, .. } => (self.found)(NameMut::Sequence(sequence)),
+                        _ => {}
                     }
                     push_parts_mut(expr, &mut pending);
                 }

@@ -228,6 +228,7 @@ traits! {
     S::DropIndex(_) => K::DropIndex, Definition, OnObjects;
     S::CreateView(_) => K::CreateView, Definition, OnObjects;
     S::DropView(_) => K::DropView, Definition, OnObjects;
+    S::CreateSequence(_) | S::AlterSequence(_) | S::DropSequence(_) => K::Other, Definition, OnObjects;
     S::CreateTrigger(_) => K::CreateTrigger, Definition, OnObjects;
     S::DropTrigger(_) => K::DropTrigger, Definition, OnObjects;
     S::CreateProcedure(_) => K::CreateProcedure, RoutineDefinition, OnObjects;
@@ -292,7 +293,6 @@ traits! {
     S::Shutdown => K::Shutdown, Administration, Shutdown;
     S::Restart => K::Restart, Administration, Shutdown;
 
-    S::CreateSequence(_) | S::AlterSequence(_) | S::DropSequence(_) => K::Other, Unsupported, Nothing;
     S::CreateLoadableFunction(_) => K::CreateUdf, Unsupported, Nothing;
     S::Install(install) => install.kind(), Unsupported, Nothing;
     S::Uninstall(uninstall) => uninstall.kind(), Unsupported, Nothing;

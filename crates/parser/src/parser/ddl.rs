@@ -173,6 +173,9 @@ impl Parser<'_> {
                 let if_exists = self.if_exists()?;
                 let name = self.object_name()?;
                 let options = self.sequence_options()?;
+                if options.is_empty() {
+                    return Err(self.unexpected_next());
+                }
                 Ok(Statement::AlterSequence(Box::new(AlterSequence { if_exists, name, options })))
             }
             K::Server => {

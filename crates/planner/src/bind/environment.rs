@@ -37,6 +37,11 @@ pub trait TableResolver {
         None
     }
 
+    /// Whether tables that are not in the catalog do not exist. Expressions of a table's definition are bound without one.
+    fn has_catalog(&self) -> bool {
+        true
+    }
+
     /// Whether the session may know of a table, whether it is there or not.
     ///
     /// # Errors

@@ -68,7 +68,7 @@ impl Context<'_> {
             ast::Expr::Default => Err(SqlError::new(ErrorCode::WrongUsage, &[&"DEFAULT", &"this expression"])),
             ast::Expr::DefaultOf(name) => self.bind_default_of(name),
             ast::Expr::InsertValue(name) => self.bind_insert_value(name),
-            ast::Expr::Sequence { .. } => Err(SqlError::unsupported("sequences")),
+            ast::Expr::Sequence { operation, sequence } => self.bind_sequence(operation, sequence),
             other => self.bind_special_call(other),
         }
     }

@@ -36,6 +36,7 @@ mod row_expr;
 mod row_locks;
 mod scope;
 mod select;
+mod sequence;
 mod set_operation;
 mod spatial_key;
 mod special_call;

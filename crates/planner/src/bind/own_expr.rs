@@ -82,6 +82,10 @@ impl<'a> OwnExprs<'a> {
 struct NoTables;
 
 impl TableResolver for NoTables {
+    fn has_catalog(&self) -> bool {
+        false
+    }
+
     fn base_table(&self, _: &TableRequest<'_>, _: &Arc<TableDef>) -> SqlResult<Arc<dyn TableProvider>> {
         Err(SqlError::unsupported("a table in an expression of a row"))
     }

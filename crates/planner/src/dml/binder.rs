@@ -96,6 +96,9 @@ impl<'a> DmlBinder<'a> {
     }
 
     pub(super) fn target_of(&self, database: &str, alias: &str, def: &Arc<TableDef>) -> SqlResult<Target> {
+        if def.is_sequence() {
+            return Err(SqlError::new(ErrorCode::IllegalHandler, &[&def.name]));
+        }
         Ok(Target {
             database: database.into(),
             alias: alias.into(),

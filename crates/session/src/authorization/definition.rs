@@ -32,6 +32,14 @@ pub(crate) fn needs_of_definition(security: &SecurityContext<'_>, statement: &St
             let named = drop.names.iter().filter(own);
             named.map(|name| dropped(security, name)).collect()
         }
+        Statement::CreateSequence(create) => {
+            let replaced = if create.or_replace { Privileges::DROP } else { Privileges::NONE };
+            Ok(vec![made(security, &create.name, Privileges::CREATE.union(replaced))?])
+        }
+        Statement::AlterSequence(alter) => Ok(vec![defined(security, &alter.name, Privileges::ALTER)?]),
+        Statement::DropSequence(drop) => {
+            drop.names.iter().map(|name| defined(security, name, Privileges::DROP)).collect()
+        }
         Statement::TruncateTable(name) if security.temporary_table_named(name).is_some() => Ok(Vec::new()),
         Statement::TruncateTable(name) => Ok(vec![defined(security, name, Privileges::DROP)?]),
         Statement::RenameTable(rename) => {

@@ -1,8 +1,10 @@
 //! The session's grants, and questions about them that name no object.
 
 use crate::authorization::SecurityContext;
+use crate::database::Shared;
 use crate::session::{Session, SessionState};
-use squall_catalog::{AccountKey, Accounts, Need, Privileges};
+use squall_catalog::{AccessMap, AccountKey, Accounts, Need, Privileges};
+use squall_server_state::variables::{Values, ids};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -89,17 +91,24 @@ impl Session {
 
     /// 1290 when the server is read-only for this session. TEMPORARY tables are no part of what is.
     pub(crate) fn check_server_writable(&self) -> SqlResult<()> {
-        use squall_server_state::variables::{Values, ids};
-        let globals = self.shared.globals.load_values();
-        let values = Values(&globals);
-        if values.on(ids::SUPER_READ_ONLY) {
-            return Err(SqlError::new(ErrorCode::OptionPreventsStatement, &[&"--super-read-only"]));
-        }
-        if values.on(ids::READ_ONLY) && !self.identity.access.has_dynamic("CONNECTION_ADMIN") {
-            return Err(SqlError::new(ErrorCode::OptionPreventsStatement, &[&"--read-only"]));
-        }
-        Ok(())
+        check_writable_for(&self.shared, &self.identity.access)
     }
+}
+
+/// The same for an account with these grants.
+///
+/// # Errors
+/// 1290 while `read_only` or `super_read_only` keeps it from changes.
+pub(crate) fn check_writable_for(shared: &Shared, access: &AccessMap) -> SqlResult<()> {
+    let globals = shared.globals.load_values();
+    let values = Values(&globals);
+    if values.on(ids::SUPER_READ_ONLY) {
+        return Err(SqlError::new(ErrorCode::OptionPreventsStatement, &[&"--super-read-only"]));
+    }
+    if values.on(ids::READ_ONLY) && !access.has_dynamic("CONNECTION_ADMIN") {
+        return Err(SqlError::new(ErrorCode::OptionPreventsStatement, &[&"--read-only"]));
+    }
+    Ok(())
 }
 
 impl SessionState {

@@ -21,6 +21,7 @@ use crate::plans::routine_cache::RoutineCache;
 use crate::plans::shared_cache::SharedPlanCache;
 use crate::plans::slot::SchemaVersions;
 use crate::plans::trigger_cache::TriggerCache;
+use crate::sequences::Sequences;
 use crate::state::first_settings::FirstSettingsCache;
 use crate::state::write_locked_tables::WriteLockedTables;
 use squall_accounting::work_meter::carried;
@@ -84,6 +85,8 @@ pub(crate) struct Shared {
     pub first_settings: FirstSettingsCache,
     /// Bodies of stored routines.
     pub routines: RoutineCache,
+    /// Values that sequences have reserved.
+    pub sequences: Sequences,
     /// Parsed bodies of triggers.
     pub triggers: TriggerCache,
     /// The tables of LOCK TABLES … WRITE.

@@ -147,7 +147,7 @@ impl Session {
 }
 
 /// Puts a filled table into the catalog, in the place of another one with OR REPLACE.
-fn publish_table(
+pub(super) fn publish_table(
     shared: &Shared,
     env: &DdlEnv,
     name: &QualifiedName,

@@ -3,3 +3,4 @@
 pub(crate) mod create_select;
 mod explain;
 mod run;
+mod sequence;

@@ -103,6 +103,9 @@ impl Session {
                 self.waiting(move |shared| drop::drop_views(shared, &env, &statement)).await?;
                 Ok(Outcome::done())
             }
+            Statement::CreateSequence(create) => self.create_sequence(create, run).await,
+            Statement::AlterSequence(alter) => Ok(self.alter_sequence(alter, run, env).await?),
+            Statement::DropSequence(drop) => Ok(self.drop_sequences(drop, env).await?),
             Statement::CreateTrigger(create) => Ok(Box::pin(self.create_trigger(create, run, env)).await?),
             Statement::DropTrigger(drop) => Ok(self.drop_triggers(drop, run, env).await?),
             _ => Err(SqlError::internal("a definition that nothing carries out").into()),
@@ -173,7 +176,7 @@ impl Session {
     }
 
     /// Tables that are dropped are not locked any more. When all are that were locked, LOCK TABLES has ended; views alone do not keep it.
-    fn forget_locked(&mut self, dropped: &[(String, String)]) {
+    pub(super) fn forget_locked(&mut self, dropped: &[(String, String)]) {
         let Some(held) = &mut self.state.held_locks.tables else { return };
         dropped.iter().for_each(|(database, table)| held.names.forget(database, table));
         let catalog = self.shared.catalog.load();
@@ -211,6 +214,9 @@ impl Session {
                 written(&alter.name)?;
                 alter.exchanged_with().map_or(Ok(()), written)
             }
+            Statement::CreateSequence(create) => written(&create.name),
+            Statement::AlterSequence(alter) => written(&alter.name),
+            Statement::DropSequence(drop) => drop.names.iter().try_for_each(written),
             Statement::DropTable(drop) if !drop.temporary => drop.names.iter().try_for_each(written),
             Statement::TruncateTable(name) => {
                 let (database, table) = self.security().qualify(name)?;

@@ -3,10 +3,12 @@
 use super::external::nested_result;
 use crate::api::KillCallback;
 use crate::authorization::SecurityContext;
+use crate::authorization::grants::check_writable_for;
 use crate::collector::Collector;
 use crate::commands::end_session;
 use crate::database::{Database, Shared};
 use crate::result::writer::ConnectionInfo;
+use crate::sequences::{LastValues, SequenceUse, find_sequence};
 use crate::session::{Authenticated, Session, TemporaryTables};
 use crate::state::appended_rows::Appends;
 use crate::state::image::SessionImage;
@@ -19,11 +21,12 @@ use squall_executor::runtime::STACK_BYTES;
 use squall_instrumentation::process::Process;
 use squall_server_state::variables::{Values, ids};
 use squall_statement_context::{
-    AppendColumn, KillState, NestedResult, NestedStatements, StatementContext, off_pool, thread_error,
+    AppendColumn, KillState, NestedResult, NestedStatements, SequenceCall, StatementContext, off_pool, thread_error,
 };
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 /// Functions that run statements that run functions go this deep at most (1424).
 const DEPTH_MAX: u32 = 4;
@@ -48,6 +51,7 @@ pub(crate) struct SessionStatements {
     pub(crate) info: ConnectionInfo,
     client_host: Box<str>,
     appends: Arc<Appends>,
+    last_values: Arc<LastValues>,
     memory: Arc<SessionMemory>,
     pub(crate) depth: u32,
     /// The dynamic privilege that was asked for last, and of which accounts.
@@ -74,6 +78,7 @@ impl SessionStatements {
             info: session.identity.info.clone(),
             client_host: session.security().client_host().into(),
             appends: session.appends.clone(),
+            last_values: session.last_values.clone(),
             memory: session.process.memory.clone(),
             depth: session.nesting.session_depth,
             asked: Mutex::default(),
@@ -94,6 +99,7 @@ impl SessionStatements {
             info: self.info.clone(),
             client_host: self.client_host.clone(),
             appends: self.appends.clone(),
+            last_values: self.last_values.clone(),
             memory: self.memory.clone(),
             depth: self.depth,
             asked: Mutex::default(),
@@ -188,6 +194,35 @@ impl NestedStatements for SessionStatements {
 
     fn discard_appended(&self) {
         self.appends.take();
+    }
+
+    fn sequence_value(
+        &self,
+        database: &str,
+        name: &str,
+        call: SequenceCall,
+        context: &StatementContext,
+    ) -> SqlResult<Option<i64>> {
+        let shared = self.shared()?;
+        let (needed, word) = match call {
+            SequenceCall::Previous => (Privileges::SELECT, "SELECT"),
+            SequenceCall::Next | SequenceCall::Set { .. } => (Privileges::INSERT, "INSERT"),
+        };
+        let access = self.access(&shared);
+        if !access.on_table(database, name).contains(needed) {
+            let (user, host) = (&self.account.user, &self.client_host);
+            return Err(SqlError::new(ErrorCode::TableAccessDenied, &[&word, user, host, &name]));
+        }
+        let found = find_sequence(&shared.catalog.load(), database, name)?;
+        if call != SequenceCall::Previous {
+            if context.is_read_only {
+                return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]));
+            }
+            check_writable_for(&shared, &access)?;
+        }
+        let seconds = Values(&context.variables.session).number(ids::INNODB_LOCK_WAIT_TIMEOUT);
+        let by = SequenceUse { shared: &shared, context, lock_wait: Duration::from_secs(seconds) };
+        shared.sequences.call(&found, call, &self.last_values, &by)
     }
 
     fn sees_table(&self, database: &str, table: &str) -> bool {

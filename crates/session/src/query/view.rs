@@ -7,7 +7,7 @@ use crate::session::{Session, StatementRun, parse_error};
 use squall_catalog::{ColumnDef, ColumnDefault, ColumnId};
 use squall_definitions::column::holds_blob;
 use squall_definitions::view::ResolvedView;
-use squall_parser::ast::{self, CreateView, Expr, Ident, ObjectName, Query, QueryBody, SelectItem};
+use squall_parser::ast::{self, CreateView, Expr, Ident, NameMut, ObjectName, Query, QueryBody, SelectItem};
 use squall_planner::OutputColumn;
 use squall_planner::bind::parse_options;
 use squall_planner::dml::target::zero_value;
@@ -220,10 +220,13 @@ fn column_item(output: &OutputColumn) -> SelectItem {
     }))
 }
 
-/// Puts the database in front of every table that has none; names of WITH stay.
+/// Puts the database in front of every table and sequence that has none; names of WITH stay.
 fn qualify_query(query: &mut Query, database: &str) {
-    query.for_each_table_mut(&mut |name| {
-        if name.schema.is_none() && !name.name.is("dual") {
+    query.for_each_name_mut(&mut |name| {
+        if let NameMut::Table(name) | NameMut::Sequence(name) = name
+            && name.schema.is_none()
+            && !name.name.is("dual")
+        {
             name.schema = Some(Ident::new(database));
         }
     });

@@ -3,6 +3,7 @@
 use super::command::{CommandState, PreviousStatement};
 use super::{HeldLocks, Identity, Nesting, SessionLog, TemporaryTables};
 use crate::plans::session_cache::SessionPlanCache;
+use crate::sequences::LastValues;
 use crate::state::appended_rows::Appends;
 use crate::state::diagnostics::DiagnosticsArea;
 use crate::state::first_settings::FirstSettings;
@@ -58,6 +59,8 @@ pub struct SessionState {
     pub(crate) nested: Option<Arc<dyn NestedStatements>>,
     /// Rows that the current statement inserts at its end.
     pub(crate) appends: Arc<Appends>,
+    /// What PREVIOUS VALUE FOR tells.
+    pub(crate) last_values: Arc<LastValues>,
     /// Whether this only stands in the place of a state that is lent.
     pub(crate) stands_in: bool,
 }
@@ -87,6 +90,7 @@ impl SessionState {
             logs_disconnect: false,
             nested: None,
             appends: Arc::default(),
+            last_values: Arc::default(),
             user_variables: process.user_variables(),
             settings,
             variables,
@@ -122,6 +126,7 @@ impl SessionState {
             logs_disconnect: false,
             nested: None,
             appends: Arc::default(),
+            last_values: self.last_values.clone(),
             stands_in: true,
         }
     }

@@ -12,6 +12,7 @@ use crate::routine::show::show_create_routine;
 use crate::session::{Session, SessionState};
 use crate::show::objects::database_or;
 use crate::show::objects::show_create_database;
+use crate::show::objects::show_create_sequence;
 use crate::show::objects::show_create_table;
 use crate::show::objects::show_create_view;
 use crate::show::objects::show_databases;
@@ -70,6 +71,7 @@ impl Session {
             Show::Grants { user, using } => return self.show_grants(user.as_ref(), using),
             Show::CreateUser(user) => return self.show_create_user(user.as_ref()),
             Show::CreateTable(name) => show_create_table(&self.security(), name)?,
+            Show::CreateSequence(name) => show_create_sequence(&self.security(), name)?,
             Show::CreateView(name) => show_create_view(&self.security(), name)?,
             Show::CreateDatabase { if_not_exists, name } => {
                 show_create_database(&self.security(), name, *if_not_exists)?

@@ -2,6 +2,7 @@
 
 use crate::authorization::SecurityContext;
 use crate::result::{ResultSet, number_column, text_column, typed_column};
+use crate::sequences::stored_row;
 use crate::session::Session;
 use squall_catalog::{ColumnDef, Need, Privileges, TableDef, TableEntry};
 use squall_definitions::execute::{QualifiedName, missing};
@@ -10,8 +11,9 @@ use squall_parser::ast::{ObjectName, ShowFilter};
 use squall_registry::VirtualScan;
 use squall_statement_context::StatementContext;
 use squall_system_tables::create_table::{
-    create_database_text, create_table_text, create_view_text, virtual_table_text,
+    create_database_text, create_sequence_text, create_table_text, create_view_text, virtual_table_text,
 };
+use squall_system_tables::tables::table_type;
 use squall_system_tables::type_text::{has_charset, type_text};
 use squall_system_tables::{self as information_schema};
 use squall_system_tables::{is_system_table, is_unlisted};
@@ -106,7 +108,10 @@ pub(crate) fn show_tables(
     if let Some(definition) = catalog.database(&database) {
         for (name, entry) in &definition.tables {
             if security.access.sees_table(&database, name) && !is_system_table(&database, name) {
-                let kind = if matches!(entry, TableEntry::View(_)) { "VIEW" } else { "BASE TABLE" };
+                let kind = match entry {
+                    TableEntry::View(_) => "VIEW",
+                    TableEntry::Table(table) => table_type(table),
+                };
                 entries.push((name.clone(), kind));
             }
         }
@@ -286,6 +291,19 @@ pub(crate) fn show_create_table(security: &SecurityContext<'_>, name: &ObjectNam
         }
         TableEntry::View(_) => show_create_view(security, name),
     }
+}
+
+/// SHOW CREATE SEQUENCE.
+pub(crate) fn show_create_sequence(security: &SecurityContext<'_>, name: &ObjectName) -> SqlResult<ResultSet> {
+    let (qualified, entry) = visible_catalog_entry(security, name)?;
+    let table = match entry {
+        TableEntry::Table(table) if table.is_sequence() => table,
+        _ => return Err(SqlError::new(ErrorCode::NotSequence, &[&qualified.0, &qualified.1])),
+    };
+    security.check_needs(&[Need::table(&qualified.0, &qualified.1, Privileges::SELECT, "SHOW")])?;
+    let row = stored_row(security.shared, &qualified.0, &table)?;
+    let columns = vec![text_column("Table", 64), text_column("Create Table", 16_383)];
+    Ok(ResultSet { columns, rows: vec![vec![s(&table.name), s(create_sequence_text(&table, &row))]] })
 }
 
 pub(crate) fn show_create_view(security: &SecurityContext<'_>, name: &ObjectName) -> SqlResult<ResultSet> {

@@ -58,6 +58,19 @@ pub trait NestedStatements: Debug + Send + Sync {
     /// Forgets the rows that the statement has appended: it begins again, and its functions are called again.
     fn discard_appended(&self);
 
+    /// A value of a sequence, by itself durable and never given back; `None` where there is no value to tell.
+    ///
+    /// # Errors
+    /// 4091 and 4089 if there is no such sequence, 1142 without INSERT (SELECT for the last value), 1792 and 1290 where nothing may be changed, 4084
+    /// when it has run out; those of waiting for its table, and of the log.
+    fn sequence_value(
+        &self,
+        database: &str,
+        name: &str,
+        call: SequenceCall,
+        context: &StatementContext,
+    ) -> SqlResult<Option<i64>>;
+
     /// Whether the caller has a privilege on a table, so that messages may name it.
     fn sees_table(&self, database: &str, table: &str) -> bool;
 
@@ -87,6 +100,24 @@ pub trait NestedStatements: Debug + Send + Sync {
     /// # Errors
     /// 1045 without the privilege FILE, 1290 outside of `secure_file_priv`.
     fn server_file(&self, path: &str) -> SqlResult<PathBuf>;
+}
+
+/// What a statement asks of a sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SequenceCall {
+    /// NEXT VALUE FOR: the next value.
+    Next,
+    /// PREVIOUS VALUE FOR: the last value that this session got, `None` if it got none.
+    Previous,
+    /// SETVAL: `value` is the last one that was used, or the next one. `None` if the sequence is already beyond it.
+    Set {
+        /// The value.
+        value: i64,
+        /// Whether it counts as used.
+        is_used: bool,
+        /// How often the sequence began again before this value.
+        round: i64,
+    },
 }
 
 /// A column that rows are appended to.
