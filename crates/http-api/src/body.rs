@@ -8,6 +8,8 @@ use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use hyper::{HeaderMap, StatusCode};
 use squall_session::api::GrowingCharge;
 use squall_types::{SqlError, SqlResult};
+use std::cell::Cell;
+use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
@@ -16,6 +18,42 @@ const BYTES_PER_SECOND_MIN: u64 = 1 << 10;
 
 /// A body up to this length is taken apart at once.
 const QUICK_BYTES: usize = 64 << 10;
+
+/// A body that is not read is taken up to this length before its request is answered, and for this long.
+const DRAINED_BYTES_MAX: usize = 256 << 10;
+/// See [`DRAINED_BYTES_MAX`].
+const DRAIN_TIME: Duration = Duration::from_secs(1);
+
+/// The body of a request until somebody reads it.
+#[derive(Clone, Default)]
+pub struct UnreadBody(Rc<Cell<Option<Incoming>>>);
+
+impl UnreadBody {
+    /// Of a request that has just come.
+    pub fn new(body: Incoming) -> UnreadBody {
+        UnreadBody(Rc::new(Cell::new(Some(body))))
+    }
+
+    /// The body, for whoever reads it.
+    pub fn take(&self) -> Option<Incoming> {
+        self.0.take()
+    }
+
+    fn put_back(&self, body: Incoming) {
+        self.0.set(Some(body));
+    }
+
+    /// Takes what nobody has read, within limits. The answer to a request ends its body: a client that is still sending would get an
+    /// error of the connection in place of the answer (RFC 9112, 9.6; RFC 9113, 8.1). One that `expects_continue` sends none before it is told.
+    pub async fn drain(&self, expects_continue: bool) {
+        let Some(mut body) = self.take().filter(|_| !expects_continue) else { return };
+        let (mut left, end) = (DRAINED_BYTES_MAX, Instant::now() + DRAIN_TIME);
+        while left > 0 && !body.is_end_stream() {
+            let Ok(Some(Ok(frame))) = timeout_at(end, body.frame()).await else { return };
+            left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
+        }
+    }
+}
 
 /// Checks that a body is declared to be of one of these media types. A form of a browser cannot declare them without asking first.
 ///
@@ -62,16 +100,18 @@ pub async fn read_on_pool<T: Send + 'static>(
 /// # Errors
 /// 413 for too long a body, 408 for too slow a client, 400 for a broken one; those of the charge.
 pub async fn read(
-    mut body: Incoming,
+    unread: &UnreadBody,
     bytes_max: usize,
     read_timeout: Duration,
     charge: &mut GrowingCharge,
 ) -> Result<Bytes, Problem> {
+    let Some(mut body) = unread.take() else { return Ok(Bytes::new()) };
     let too_large = || {
         let detail = format!("the body has more than {bytes_max} bytes (json_server_max_body)");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
     };
     if body.size_hint().lower() > bytes_max as u64 {
+        unread.put_back(body);
         return Err(too_large());
     }
     let start = Instant::now();
@@ -89,6 +129,7 @@ pub async fn read(
                 // Trailers are of no interest.
                 let Ok(data) = frame.into_data() else { continue };
                 if whole.len() + data.len() > bytes_max {
+                    unread.put_back(body);
                     return Err(too_large());
                 }
                 charge.grow(data.len())?;

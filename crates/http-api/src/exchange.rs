@@ -1,7 +1,7 @@
 //! A request on its way to an answer.
 
 use crate::answer::of_problem;
-use crate::body;
+use crate::body::{self, UnreadBody};
 use crate::caller::Caller;
 use crate::credentials::Credentials;
 use crate::problem::Problem;
@@ -10,7 +10,6 @@ use crate::settings::HttpSettings;
 use crate::signing::Signed;
 use crate::sink::Sink;
 use bytes::Bytes;
-use hyper::body::Incoming;
 use hyper::header::USER_AGENT;
 use hyper::http::request::Parts;
 use hyper::{Method, StatusCode};
@@ -26,7 +25,7 @@ pub(crate) struct Exchange {
     pub caller: Rc<Caller>,
     pub settings: Arc<HttpSettings>,
     pub head: Parts,
-    pub body: Option<Incoming>,
+    pub body: UnreadBody,
     pub sink: Sink,
     pub ends: Ends,
     pub start: Instant,
@@ -98,13 +97,8 @@ impl Exchange {
     /// # Errors
     /// See [`body::read`]; 503 without a place, and when the client goes.
     pub async fn read_body(&mut self, session: &mut RequestSession) -> Result<Bytes, Problem> {
-        let body = match self.body.take() {
-            Some(incoming) => {
-                let (bytes_max, read_timeout) = (self.settings.body_bytes_max, session.read_timeout());
-                body::read(incoming, bytes_max, read_timeout, session.body_charge()).await?
-            }
-            None => Bytes::new(),
-        };
+        let (bytes_max, read_timeout) = (self.settings.body_bytes_max, session.read_timeout());
+        let body = body::read(&self.body, bytes_max, read_timeout, session.body_charge()).await?;
         self.give_place(session).await?;
         Ok(body)
     }

@@ -1,6 +1,7 @@
 //! From a request's head to what answers it.
 
 use crate::answer::{Answer, Reader, empty, of_problem};
+use crate::body::UnreadBody;
 use crate::caller::{Caller, STREAMS_MAX};
 use crate::exchange::{Exchange, SESSION_PATH};
 use crate::origin::{self, Origin};
@@ -11,7 +12,7 @@ use crate::sink::Sink;
 use crate::{console, db, health, legacy, metrics, openapi, session_path, sql};
 use hyper::body::Incoming;
 use hyper::header::{
-    ACCESS_CONTROL_REQUEST_METHOD, ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue,
+    ACCESS_CONTROL_REQUEST_METHOD, ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, EXPECT, HeaderName, HeaderValue,
     REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use hyper::{Method, Request, StatusCode, Version};
@@ -72,10 +73,15 @@ pub(crate) async fn answer(caller: Rc<Caller>, request: Request<Incoming>) -> Re
     let is_encrypted = caller.tls.is_some();
     let origin = origin::check(request.uri(), request.headers(), &settings);
     let server = caller.server.clone();
+    let expects_continue = request.headers().contains_key(EXPECT);
+    let (head, body) = request.into_parts();
+    let unread = UnreadBody::new(body);
+    let request = Request::from_parts(head, unread.clone());
     let mut answer = match &origin {
         Ok(origin) => route(caller, request, &settings, origin).await,
         Err(problem) => of_problem(problem),
     };
+    unread.drain(expects_continue).await;
     if is_bare {
         *answer.body_mut() = empty(StatusCode::OK).into_body();
     }
@@ -119,7 +125,7 @@ fn add_headers(answer: &mut Answer, is_fixed: bool, is_encrypted: bool) {
 
 async fn route(
     caller: Rc<Caller>,
-    request: Request<Incoming>,
+    request: Request<UnreadBody>,
     settings: &Arc<HttpSettings>,
     origin: &Origin,
 ) -> Answer {
@@ -149,7 +155,7 @@ async fn route(
 }
 
 /// Rules for all requests beside those of origins.
-fn check_head(caller: &Caller, request: &Request<Incoming>, settings: &HttpSettings) -> Result<(), Problem> {
+fn check_head(caller: &Caller, request: &Request<UnreadBody>, settings: &HttpSettings) -> Result<(), Problem> {
     let is_allowed = match settings.tls {
         TlsRule::Off => true,
         TlsRule::Required => caller.tls.is_some(),
@@ -166,7 +172,7 @@ fn check_head(caller: &Caller, request: &Request<Incoming>, settings: &HttpSetti
 }
 
 /// Runs a request's statements in a task of their own: a statement is not dropped in its middle when the client goes.
-async fn run(caller: Rc<Caller>, request: Request<Incoming>, settings: &Arc<HttpSettings>, route: Route) -> Answer {
+async fn run(caller: Rc<Caller>, request: Request<UnreadBody>, settings: &Arc<HttpSettings>, route: Route) -> Answer {
     // A stream that its client resets makes room for another, but its task may still run.
     if caller.running() >= STREAMS_MAX as usize {
         let detail = format!("more than {STREAMS_MAX} requests of the connection run");
@@ -182,7 +188,7 @@ async fn run(caller: Rc<Caller>, request: Request<Incoming>, settings: &Arc<Http
     let (parts, body) = request.into_parts();
     let settings = settings.clone();
     let exchange =
-        Exchange { caller, settings, head: parts, body: Some(body), sink, ends, start, takes_signature: false };
+        Exchange { caller, settings, head: parts, body, sink, ends, start, takes_signature: false };
     tokio::task::spawn_local(async move {
         let _running = running;
         match route {

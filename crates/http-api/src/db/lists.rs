@@ -38,7 +38,11 @@ pub(super) async fn answer_tables(mut exchange: Exchange, database: &str) {
         let rows = session.rows_with(&whole_list(sql), vec![Value::from(database)]).await?;
         let entries = rows.iter().filter(|row| text(row.get(2)) == database).map(|row| {
             let name = text(row.first());
-            let kind = if text(row.get(1)) == "BASE TABLE" { "table" } else { "view" };
+            let kind = match text(row.get(1)) {
+                "BASE TABLE" => "table",
+                // It can be read, and not be written.
+                _ => "view",
+            };
             let path = TableName { database: database.to_owned(), table: name.to_owned() }.path();
             (name.to_owned(), Some(kind), path)
         });

@@ -127,7 +127,8 @@ fn the_listener_is_what_the_variables_say_also_when_many_set_them() {
 fn curl(arguments: &[&str]) -> Option<String> {
     let output =
         Command::new("curl").args(["-sS", "-w", "\n%{http_code} %{http_version}"]).args(arguments).output().ok()?;
-    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+    let said = String::from_utf8_lossy(&output.stderr);
+    Some(format!("{said}{}", String::from_utf8_lossy(&output.stdout)))
 }
 
 #[test]
@@ -177,8 +178,10 @@ fn accounts_may_require_certificates_here_too() {
         arguments.extend_from_slice(more);
         curl(&arguments).expect("curl")
     };
-    assert!(ask("http", &[]).ends_with("\n401 1.1"));
-    assert!(ask("https", &[]).ends_with("\n401 2"));
+    let answer = ask("http", &[]);
+    assert!(answer.ends_with("\n401 1.1"), "{answer}");
+    let answer = ask("https", &[]);
+    assert!(answer.ends_with("\n401 2"), "{answer}");
     let answer = ask("https", &["--cert", &certificate, "--key", &key]);
     assert!(answer.ends_with("\n200 2"), "{answer}");
 }
