@@ -124,6 +124,18 @@ impl TableDef {
         table
     }
 
+    /// Whether it has the columns of a sequence.
+    pub fn has_columns_of_sequence(&self) -> bool {
+        let is_same = |(column, (name, sql_type, _)): (&ColumnDef, &(&str, SqlType, &str))| {
+            column.name == *name
+                && column.sql_type == *sql_type
+                && !column.nullable
+                && column.default == ColumnDefault::None
+                && column.generated.is_none()
+        };
+        self.columns.len() == COLUMNS.len() && self.columns.iter().zip(&COLUMNS).all(is_same)
+    }
+
     /// Whether it is a sequence: only NEXTVAL, SETVAL and ALTER SEQUENCE change its row.
     pub fn is_sequence(&self) -> bool {
         self.options.iter().any(|(name, value)| (name.as_str(), value.as_str()) == OPTION)

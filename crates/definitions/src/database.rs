@@ -28,7 +28,7 @@ fn collation_of(options: &[DatabaseOption], default: CollationId) -> SqlResult<C
 }
 
 /// Databases in which no statement may make, change or drop anything, nor them (1044).
-pub(crate) fn refuse_system(env: &DdlEnv, name: &str) -> SqlResult<()> {
+pub fn refuse_system(env: &DdlEnv, name: &str) -> SqlResult<()> {
     if squall_system_tables::virtual_database(name).is_some() {
         let account = env.context.current_user.clone();
         let (user, host) = account.split_once('@').unwrap_or((&account, "%"));

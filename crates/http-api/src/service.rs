@@ -187,8 +187,7 @@ async fn run(caller: Rc<Caller>, request: Request<UnreadBody>, settings: &Arc<Ht
     let sink = Sink::new(sender, ends.gone.clone(), ends.killed.clone());
     let (parts, body) = request.into_parts();
     let settings = settings.clone();
-    let exchange =
-        Exchange { caller, settings, head: parts, body, sink, ends, start, takes_signature: false };
+    let exchange = Exchange { caller, settings, head: parts, body, sink, ends, start, takes_signature: false };
     tokio::task::spawn_local(async move {
         let _running = running;
         match route {

@@ -66,6 +66,7 @@ impl Session {
         writer: &mut dyn ResultWriter,
     ) -> Result<Outcome, Failure> {
         match run.request.statement {
+            Statement::Insert(insert) => Ok(self.insert_into_sequence(insert, run).await?),
             Statement::LoadData(load) => self.load_data(load, run, writer).await,
             Statement::Handler(handler) => self.run_handler(handler, run, writer).await,
             Statement::Help(wanted) => Ok(self.run_help(wanted)),

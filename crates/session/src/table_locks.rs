@@ -266,6 +266,7 @@ impl Session {
                 let (sql, parameters) = (run.request.sql, run.request.parameters);
                 Ok(base(&self.bind_query(query, sql, parameters, &catalog, &run.context, None)?.tables))
             }
+            ast::Statement::Insert(insert) if self.sequence_of(&insert.table).is_some() => Ok(BTreeSet::new()),
             ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
                 let plan = self.bind_change(run, &catalog, KeptParameters::None)?;
                 Ok(plan.as_ref().get().query().map_or_else(BTreeSet::new, |query| base(&query.tables)))

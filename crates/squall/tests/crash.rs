@@ -106,6 +106,10 @@ const DEFINITIONS: &[Definitions] = &[
         ],
     },
     Definitions {
+        state: "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'counted' AND table_type = 'SEQUENCE'",
+        steps: &[("CREATE SEQUENCE counted.made START 5", "1"), ("DROP SEQUENCE counted.made", "0")],
+    },
+    Definitions {
         state: "SELECT table_name FROM information_schema.tables WHERE table_schema = 'crash' AND table_name LIKE '%_name'",
         steps: &[
             ("RENAME TABLE crash.old_name TO crash.new_name", "new_name"),
@@ -157,6 +161,7 @@ fn killed_definitions_happen_as_a_whole() {
     let mut server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));
     let mut conn = server.connect();
     conn.query_drop("CREATE DATABASE crash").expect("a database");
+    conn.query_drop("CREATE DATABASE counted").expect("a database");
     let values: Vec<String> = (1..=ROWS).map(|id| format!("({id}, 'value {}')", id * 7919 % ROWS)).collect();
     for table in ["source", "altered", "columns", "engine", "old_name", "emptied"] {
         let engine = if table == "columns" { "ENGINE = COLUMN" } else { "" };
@@ -218,8 +223,8 @@ fn killed_definitions_happen_as_a_whole() {
 fn define_until_killed(port: u16, definitions: &Definitions, told: &Mutex<Told>) {
     let Ok(mut conn) = server::connect("127.0.0.1", port, Duration::from_secs(5)) else { return };
     // Table exists, is missing, is unknown to DROP; database exists, is missing, is unknown; column or key exists, is missing;
-    // rows are there already.
-    const DONE_BEFORE: [u16; 10] = [1050, 1146, 1051, 1007, 1008, 1049, 1060, 1061, 1091, 1062];
+    // rows are there already; sequence is missing.
+    const DONE_BEFORE: [u16; 11] = [1050, 1146, 1051, 1007, 1008, 1049, 1060, 1061, 1091, 1062, 4091];
     loop {
         for (sql, after) in definitions.steps {
             told.lock().expect("no panic").asked_for = Some(after);
@@ -236,6 +241,64 @@ fn define_until_killed(port: u16, definitions: &Definitions, told: &Mutex<Told>)
             }
             told.asked_for = None;
         }
+    }
+}
+
+/// A value of a sequence that a client has got never comes again, whether it was stored or not, and however many are reserved at a time.
+#[test]
+fn killed_servers_give_no_value_twice() {
+    let rounds = squall_test_support::crash_rounds(12);
+    let mut server = TestServer::start(Path::new(env!("CARGO_BIN_EXE_squall")));
+    let mut conn = server.connect();
+    for sql in ["CREATE DATABASE crash", "CREATE SEQUENCE crash.one NOCACHE", "CREATE SEQUENCE crash.many CACHE 7"] {
+        conn.query_drop(sql).expect(sql);
+    }
+    drop(conn);
+    let mut random = Random::of_run("killed_servers_give_no_value_twice");
+    let got: Arc<Mutex<[Vec<u64>; 2]>> = Arc::default();
+    let mut seen = [0, 0];
+    for round in 1..=rounds {
+        let port = server.port();
+        let takers: Vec<_> = (0..WRITERS)
+            .map(|_| {
+                let got = got.clone();
+                std::thread::spawn(move || take_until_killed(port, &got))
+            })
+            .collect();
+        let total = || got.lock().expect("no panic").iter().map(|values| values.len() as u64).sum::<u64>();
+        let before = total();
+        squall_test_support::let_work(Duration::from_millis(20 + random.number() % 150), || total() > before + 1);
+        server.kill();
+        for taker in takers {
+            taker.join().expect("a taker's thread");
+        }
+        server.restart();
+        let got = got.lock().expect("no panic");
+        for (values, seen) in got.iter().zip(&mut seen) {
+            let mut sorted = values.clone();
+            sorted.sort_unstable();
+            sorted.dedup();
+            assert_eq!(sorted.len(), values.len(), "round {round}: a value came twice");
+            let first = values[*seen..].iter().min().copied().unwrap_or(u64::MAX);
+            let last = values[..*seen].iter().max().copied().unwrap_or_default();
+            assert!(first > last, "round {round}: {first} came after {last}");
+            *seen = values.len();
+        }
+    }
+    let got = got.lock().expect("no panic");
+    println!("{rounds} kills, {} and {} values", got[0].len(), got[1].len());
+    assert!(got.iter().all(|values| values.len() as u64 > rounds), "too few values for the run to mean anything");
+}
+
+/// Takes values until the connection breaks.
+fn take_until_killed(port: u16, got: &Mutex<[Vec<u64>; 2]>) {
+    let Ok(mut conn) = server::connect("127.0.0.1", port, Duration::from_secs(5)) else { return };
+    while let Ok(Some((one, many))) =
+        conn.query_first::<(u64, u64), _>("SELECT NEXTVAL(crash.one), NEXTVAL(crash.many)")
+    {
+        let mut got = got.lock().expect("no panic");
+        got[0].push(one);
+        got[1].push(many);
     }
 }
 

@@ -49,6 +49,11 @@ impl ValueRows {
         in_trees.or_else(in_packed).map(|at| at + 1)
     }
 
+    /// The only row; `None` if there are more.
+    pub fn only_row(&self) -> Option<Vec<Expr>> {
+        if self.len() == 1 { self.to_trees().pop() } else { None }
+    }
+
     /// All rows as trees, of which there should be few.
     pub fn to_trees(&self) -> Vec<Vec<Expr>> {
         self.trees.iter().cloned().chain(self.packed.iter().flat_map(|packed| packed.trees())).collect()

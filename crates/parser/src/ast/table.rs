@@ -252,6 +252,13 @@ pub enum TableOption {
     },
 }
 
+impl TableOption {
+    /// `SEQUENCE=1`: the table is a sequence.
+    pub fn is_sequence(&self) -> bool {
+        matches!(self, Self::Other { name, value } if name.is("SEQUENCE") && &**value == "1")
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Partitioning {
     pub scheme: PartitionScheme,

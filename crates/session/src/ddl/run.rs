@@ -12,7 +12,7 @@ use squall_catalog::{TableDef, TableEntry};
 use squall_definitions::alter::AlterEnv;
 use squall_definitions::execute::{DdlEnv, QualifiedName, no_such_table};
 use squall_definitions::{alter, create, database, drop, view};
-use squall_parser::ast::{self, Statement};
+use squall_parser::ast::{self, Statement, TableOption};
 use squall_row_store::LockWait;
 use squall_server_state::variables::{Values, ids};
 use squall_statement_context::StatementContext;
@@ -72,6 +72,9 @@ impl Session {
                     let error = SqlError::new(ErrorCode::TableExists, &[&statement.name.name.as_str()]);
                     run.context.diagnostics.push(Level::Note, error);
                     return Ok(Outcome::done());
+                }
+                if statement.options.iter().any(TableOption::is_sequence) {
+                    return Box::pin(self.create_sequence_table(statement, run)).await;
                 }
                 self.create_table(statement, run).await
             }

@@ -65,6 +65,8 @@ impl Session {
                 let columns = if bound.into.is_some() { Vec::new() } else { columns(&bound.columns) };
                 Ok((columns, reads_base_tables(&bound).then(|| bound.needs())))
             }
+            // Its values are looked at when it is executed.
+            Statement::Insert(insert) if self.sequence_of(&insert.table).is_some() => Ok((Vec::new(), None)),
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
                 if let Some(table) = changed_virtual_table(&self.security(), statement) {
                     self.check_virtual_change(&*table, statement)?;

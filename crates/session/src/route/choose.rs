@@ -40,6 +40,7 @@ impl Session {
             Statement::Query(query) => {
                 self.choose_for_query(query, run, ValidFor::Values).unwrap_or(Route::FullPlanner)
             }
+            Statement::Insert(insert) if self.sequence_of(&insert.table).is_some() => Route::Command,
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => Route::Change,
             Statement::Call(_) => Route::Procedure,
             _ => Route::Command,

@@ -109,6 +109,32 @@ fn what_is_too_large_is_refused() {
     assert_eq!(served.sql(ONE).status, 200);
 }
 
+/// The answer to a login that fails does not cut off a body that is still on its way, within limits.
+#[test]
+fn bodies_that_come_after_the_answer_are_taken() {
+    let served = Served::start();
+    let wrong = head("X-Squall: 1\r\nContent-Length: 2000\r\n").replace(&super::client::base64(b"web:pw"), "d2ViOm5v");
+    let mut reader = BufReader::new(served.web().connect());
+    reader.get_mut().write_all(wrong.as_bytes()).expect("a head");
+    std::thread::sleep(Duration::from_millis(150));
+    reader.get_mut().write_all(&[b' '; 2000]).expect("a body");
+    assert_eq!(read_answer(&mut reader, "POST").expect("an answer").status, 401);
+    // The connection goes on: nothing of the body is taken for a request.
+    served.web().send(reader.get_mut(), "GET", "/health", None);
+    assert_eq!(read_answer(&mut reader, "GET").expect("an answer").status, 200);
+    // Who waits for 100 Continue is not asked for a body in vain.
+    let waiting = wrong.replace("X-Squall: 1", "Expect: 100-continue");
+    let mut reader = BufReader::new(served.web().connect());
+    reader.get_mut().write_all(waiting.as_bytes()).expect("a head");
+    assert_eq!(read_answer(&mut reader, "POST").expect("an answer").status, 401);
+    // Who never sends it gets the answer all the same.
+    let started = Instant::now();
+    let mut reader = BufReader::new(served.web().connect());
+    reader.get_mut().write_all(wrong.as_bytes()).expect("a head");
+    assert_eq!(read_answer(&mut reader, "POST").expect("an answer").status, 401);
+    assert!(started.elapsed() < Duration::from_secs(10));
+}
+
 #[test]
 fn slow_clients_are_given_up() {
     let mut served = Served::start();
