@@ -10,7 +10,7 @@ use crate::edit::define;
 use crate::edit::reserve_table_id;
 use crate::edit::{CatalogEdit, ReservedId};
 use crate::exchange::exchange_partition;
-use crate::execute::{DdlEnv, QualifiedName, base_table};
+use crate::execute::{DdlEnv, QualifiedName, altered_table};
 use crate::locked::lock_tables;
 use crate::locked::{LockedTable, LockedTables};
 use crate::partition_change::truncated_storages;
@@ -83,7 +83,7 @@ pub fn alter_table(
         return Ok(0);
     }
     let tables = lock_tables(state, env, |catalog| {
-        base_table(catalog, name)?;
+        altered_table(catalog, name, statement)?;
         let mut wanted = new_parents(statement, &name.0);
         match renamed_to(env, name, statement)? {
             Some(to) => wanted.extend([name.clone(), to].into_iter().flat_map(|name| with_children(catalog, name))),
@@ -91,7 +91,7 @@ pub fn alter_table(
         }
         Ok(wanted)
     })?;
-    let old = tables.base_table(name)?;
+    let old = tables.by_id(altered_table(tables.catalog(), name, statement)?.id)?;
     let seen = tables.catalog();
     let alteration = resolve_alteration(old, statement, &env.ddl_context(seen, &name.0))?;
     check_constraint_names(seen, &name.0, &alteration.table)?;

@@ -6,7 +6,7 @@
 
 use crate::context::DdlContext;
 use squall_catalog::{AccessMap, AccountKey, Catalog, TableDef, TableEntry};
-use squall_parser::ast::ObjectName;
+use squall_parser::ast::{AlterAction, AlterTable, ObjectName, TableOption};
 use squall_registry::Registry;
 use squall_row_store::{Engines, LockWait};
 use squall_statement_context::StatementContext;
@@ -97,6 +97,34 @@ pub fn base_table<'c>(catalog: &'c Catalog, name: &QualifiedName) -> SqlResult<&
         }
         None => Err(missing(catalog, name)),
     }
+}
+
+/// The same for ALTER TABLE, of a sequence too if the statement leaves its columns alone.
+///
+/// # Errors
+/// As of [`base_table`]; 4086 for other changes of a sequence.
+pub fn altered_table<'c>(
+    catalog: &'c Catalog,
+    name: &QualifiedName,
+    statement: &AlterTable,
+) -> SqlResult<&'c Arc<TableDef>> {
+    let Some(TableEntry::Table(table)) = catalog.entry(&name.0, &name.1).filter(|entry| is_sequence(entry)) else {
+        return base_table(catalog, name);
+    };
+    let is_allowed = |action: &AlterAction| match action {
+        AlterAction::EnableKeys | AlterAction::DisableKeys | AlterAction::RenameTable(_) => true,
+        AlterAction::Options(options) => options.iter().all(|option| matches!(option, TableOption::Comment(_))),
+        _ => false,
+    };
+    if statement.actions.iter().all(is_allowed) {
+        return Ok(table);
+    }
+    let reason = "ALTER SEQUENCE changes its options, and nothing its columns";
+    Err(SqlError::new(ErrorCode::SequenceInvalidTable, &[&name.0, &name.1, &reason]))
+}
+
+fn is_sequence(entry: &TableEntry) -> bool {
+    matches!(entry, TableEntry::Table(table) if table.is_sequence())
 }
 
 /// 1049 if the database is missing, otherwise 1146.

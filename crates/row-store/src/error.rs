@@ -75,6 +75,8 @@ pub(crate) fn engine_error(error: Error) -> SqlError {
         Error::Stopped => {
             SqlError::internal("the storage engine has stopped after an input/output error; restart the server")
         }
+        // Which table's it is, a file does not say.
+        Error::Tree(error) => corrupted(&format!("one of the row store ({error})")),
         error => SqlError::internal(format_args!("storage engine: {error}")),
     }
 }

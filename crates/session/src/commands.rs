@@ -452,7 +452,11 @@ fn cores() -> usize {
 }
 
 /// CHECK TABLE's message about a table with damaged files, or with indexes and copies that differ from the rows.
-fn damages(shared: &Shared, table: &HeldTable, check: &(dyn Fn() -> SqlResult<()> + Sync)) -> SqlResult<Vec<Note>> {
+pub(crate) fn damages(
+    shared: &Shared,
+    table: &HeldTable,
+    check: &(dyn Fn() -> SqlResult<()> + Sync),
+) -> SqlResult<Vec<Note>> {
     let mut notes = damaged_level(shared, table, TablePart::Rows, check)?;
     if !notes.is_empty() {
         return Ok(notes);

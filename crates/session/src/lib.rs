@@ -26,6 +26,7 @@ mod ddl;
 mod declared_variables;
 pub mod deferred;
 mod descriptions;
+mod directory_check;
 mod dispatch;
 mod event;
 mod event_scheduler;
@@ -75,6 +76,7 @@ mod xa;
 
 pub use database::{Database, Module, ModuleObjects, ModuleRecords, Procedure, ProcedureCall, UrlSource, WeakDatabase};
 pub use declared_variables::DeclaredVariables;
+pub use directory_check::CheckedTable;
 pub use listener::{EndedStatement, ListenedSession, Listener};
 pub use opening::OpenOptions;
 pub use result::Failure;

@@ -63,6 +63,8 @@ pub struct OpenOptions {
     pub allocated_memory: Option<fn() -> AllocatedMemory>,
     /// Told by SHUTDOWN. `None` where the program does not end when a client says so: SHUTDOWN is error 1235.
     pub shutdown: Option<Arc<Notify>>,
+    /// Neither events nor the work of modules begin: tables are only looked at.
+    pub without_background: bool,
 }
 
 /// Tells plans and listeners of a new catalog.
@@ -193,17 +195,18 @@ impl Database {
             }
         });
         shared.apply_variables();
-        let database = Database(shared);
-        database.start_background()?;
-        Ok(database)
+        Database(shared).started(!options.without_background)
     }
 
-    /// Begins the background work of modules, and events.
-    fn start_background(&self) -> SqlResult<()> {
-        for module in &self.0.modules {
-            module.start(self)?;
+    /// Begins the background work of modules, and events, unless it is only looked at.
+    fn started(self, works: bool) -> SqlResult<Database> {
+        if works {
+            for module in &self.0.modules {
+                module.start(&self)?;
+            }
+            self.0.start_events(Values(&self.0.globals.load_values()).text(ids::EVENT_SCHEDULER) == "ON")?;
         }
-        self.0.start_events(Values(&self.0.globals.load_values()).text(ids::EVENT_SCHEDULER) == "ON")
+        Ok(self)
     }
 
     /// A session for this process itself: `root`, with every privilege.

@@ -3,7 +3,7 @@
 use mysql::prelude::Queryable as _;
 use squall_test_support::server::TestServer;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -355,7 +355,7 @@ fn a_damaged_log_is_refused_and_can_be_ended() {
         conn.query_drop(format!("INSERT INTO d.t VALUES ({id}, 'needle number {id}')")).expect("a row");
     }
     server.kill();
-    let whole = text(&squall(&["check", path(&data)]).stdout);
+    let whole = text(&squall(&["check", path(&data), "--log-only"]).stdout);
     assert!(whole.starts_with(&format!("redo log {}: ", data.join("rows/redo").display())), "{whole}");
     let log = data.join("rows/redo/1.redo");
     let mut bytes = std::fs::read(&log).expect("the log");
@@ -379,5 +379,58 @@ fn a_damaged_log_is_refused_and_can_be_ended() {
     assert_eq!(rows, "COUNT(*)\tMAX(id)\n4\t4\n");
     // It is closed now, and everything is in files.
     assert!(printed(&["check", path(&data)]).contains(": 0 transactions"));
+    let tables = printed(&["check", path(&data), "d.t"]);
+    assert!(tables.contains("\nd.t: OK (") && tables.ends_with("\n1 tables are whole\n"), "{tables}");
+    assert!(text(&squall(&["check", path(&data), "d.x"]).stderr).starts_with("squall: there is no table d.x"));
+    assert!(!printed(&["check", path(&data), "--log-only"]).contains("d.t"));
     assert!(text(&squall(&["check", "/nothing/there"]).stderr).starts_with("squall: there is no directory"));
+}
+
+/// A byte of a table's file that is another one is found, in rows, in indexes and in segments; other tables are checked all the same.
+#[test]
+fn damaged_tables_are_found() {
+    let mut server = TestServer::start(Path::new(BINARY));
+    let data = server.data_directory();
+    let mut conn = server.connect();
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.rows_of (id INT PRIMARY KEY, v VARCHAR(40), KEY (v))",
+        "CREATE TABLE d.whole (id INT PRIMARY KEY, v VARCHAR(40), KEY (v))",
+        "CREATE TABLE d.columns_of (id INT, v VARCHAR(40)) ENGINE = COLUMN",
+        "INSERT INTO d.rows_of SELECT seq, MD5(seq) FROM d.seq_1_to_20000",
+        "INSERT INTO d.whole SELECT seq, MD5(seq) FROM d.seq_1_to_20000",
+        "INSERT INTO d.columns_of SELECT seq, MD5(seq) FROM d.seq_1_to_20000",
+        "OPTIMIZE TABLE d.rows_of, d.columns_of",
+    ] {
+        conn.query_drop(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+    drop(conn);
+    assert_eq!(server.terminate(), Some(0));
+    let whole = printed(&["check", path(&data)]);
+    for table in ["d.rows_of: OK", "d.whole: OK", "d.columns_of: OK", "tables are whole"] {
+        assert!(whole.contains(table), "{whole}");
+    }
+    // The largest file of each is one of a table: of which, the check tells.
+    for folder in ["rows", "columns"] {
+        let files = files_in(&data.join(folder)).into_iter();
+        let of_tables = files.filter(|file| file.extension().is_none_or(|extension| extension != "redo"));
+        let largest =
+            of_tables.max_by_key(|file| file.metadata().map_or(0, |metadata| metadata.len())).expect("a file");
+        let mut bytes = std::fs::read(&largest).expect("a file");
+        let at = bytes.len() / 2;
+        bytes[at] ^= 1;
+        std::fs::write(&largest, &bytes).expect("damage");
+    }
+    let found = squall(&["check", path(&data)]);
+    let (told, failed) = (text(&found.stdout), text(&found.stderr));
+    assert!(!found.status.success(), "{told}");
+    assert!(failed.starts_with("squall: 2 of ") && failed.contains("tables are damaged"), "{failed}\n{told}");
+    assert_eq!(told.matches("d.columns_of: OK").count(), 0, "{told}");
+    assert_eq!(told.matches("d.rows_of: OK").count() + told.matches("d.whole: OK").count(), 1, "{told}");
+}
+
+/// The files of a folder and of those in it.
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    entries.flat_map(|path| if path.is_dir() { files_in(&path) } else { vec![path] }).collect()
 }

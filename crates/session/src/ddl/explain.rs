@@ -3,7 +3,7 @@
 use crate::change_plan::{ChangePlan, NOTHING, Step};
 use crate::session::{Session, StatementRun};
 use squall_definitions::alter_table::Work;
-use squall_definitions::execute::base_table;
+use squall_definitions::execute::altered_table;
 use squall_definitions::explain::{AlterationEstimate, explain_alter};
 use squall_parser::ast::AlterTable;
 use squall_types::SqlResult;
@@ -21,7 +21,7 @@ impl Session {
         let catalog = self.shared.catalog.load();
         let old = match self.security().temporary_table_named(&statement.name) {
             Some(table) => table,
-            None => base_table(&catalog, &name)?.clone(),
+            None => altered_table(&catalog, &name, statement)?.clone(),
         };
         let estimate = explain_alter(&self.shared, &env, &catalog, statement, (&name, &old))?;
         Ok(self.plan_of_alteration(&estimate))

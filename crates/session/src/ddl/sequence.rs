@@ -148,7 +148,7 @@ impl Session {
         let row = SequenceRow::of_values(&values).ok_or_else(invalid)?;
         let (context, lock_wait) = (run.context.clone(), Duration::from_secs(self.settings.lock_wait_seconds));
         let change = move |shared: &Shared| {
-            let by = SequenceUse { shared, context: &context, lock_wait };
+            let by = SequenceUse { state: &shared.state, context: &context, lock_wait };
             shared.sequences.alter(&found, &by, |_| Ok(row))
         };
         self.waiting(change).await?;
@@ -173,7 +173,7 @@ impl Session {
         let (options, context) = (statement.options.clone(), run.context.clone());
         let lock_wait = Duration::from_secs(self.settings.table_lock_wait_seconds);
         let alter = move |shared: &Shared| {
-            let by = SequenceUse { shared, context: &context, lock_wait };
+            let by = SequenceUse { state: &shared.state, context: &context, lock_wait };
             shared.sequences.alter(&found, &by, |row| altered_row(&database, &name, row, &options))
         };
         self.waiting(alter).await?;

@@ -221,7 +221,7 @@ impl NestedStatements for SessionStatements {
             check_writable_for(&shared, &access)?;
         }
         let seconds = Values(&context.variables.session).number(ids::INNODB_LOCK_WAIT_TIMEOUT);
-        let by = SequenceUse { shared: &shared, context, lock_wait: Duration::from_secs(seconds) };
+        let by = SequenceUse { state: &shared.state, context, lock_wait: Duration::from_secs(seconds) };
         shared.sequences.call(&found, call, &self.last_values, &by)
     }
 

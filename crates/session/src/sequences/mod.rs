@@ -6,7 +6,6 @@
 
 mod reserved;
 
-use crate::database::Shared;
 use parking_lot::{Mutex, MutexGuard};
 use reserved::Reserved;
 use rustc_hash::FxHashMap;
@@ -14,6 +13,7 @@ use squall_catalog::{Catalog, IndexId, SequenceRow, TableDef, TableEntry, TableI
 use squall_row_store::{
     Direction, LockWait, ReadView, Row, Table, TableLock, Transaction, TransactionOptions, ValueRange,
 };
+use squall_server_state::ServerState;
 use squall_statement_context::{SequenceCall, StatementContext};
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
 use std::sync::Arc;
@@ -79,7 +79,7 @@ pub(crate) fn find_sequence(catalog: &Catalog, database: &str, name: &str) -> Sq
 
 /// Who asks for a value.
 pub(crate) struct SequenceUse<'a> {
-    pub shared: &'a Shared,
+    pub state: &'a ServerState,
     pub context: &'a StatementContext,
     pub lock_wait: Duration,
 }
@@ -108,7 +108,7 @@ impl Sequences {
         if call == SequenceCall::Previous {
             return Ok(last.lock().get(&id).copied());
         }
-        let sequence = self.get(&by.shared.catalog.load(), &found.table);
+        let sequence = self.get(&by.state.catalog.load(), &found.table);
         let mut reserved = sequence.lock(by.context)?;
         let known = match &mut *reserved {
             Some(known) => known,
@@ -148,7 +148,7 @@ impl Sequences {
         by: &SequenceUse<'_>,
         alter: impl FnOnce(&SequenceRow) -> SqlResult<SequenceRow>,
     ) -> SqlResult<()> {
-        let sequence = self.get(&by.shared.catalog.load(), &found.table);
+        let sequence = self.get(&by.state.catalog.load(), &found.table);
         let mut reserved = sequence.lock(by.context)?;
         let row = by.change(found, |row| alter(row).map(Some))?;
         *reserved = Some(Reserved::nothing(row));
@@ -158,9 +158,9 @@ impl Sequences {
 
 impl SequenceUse<'_> {
     fn begin(&self) -> Transaction {
-        let options = TransactionOptions { durability: self.shared.durability(), ..TransactionOptions::autocommit() };
+        let options = TransactionOptions { durability: self.state.durability(), ..TransactionOptions::autocommit() };
         // As one of the session's own it does not wait for what the session has locked, and KILL ends its waiting.
-        self.shared.store.begin_with(options, Some(self.context.connection_id))
+        self.state.store.begin_with(options, Some(self.context.connection_id))
     }
 
     /// Reads the row, and gives it the values that `change` says; what it has then. The change is durable.
@@ -169,7 +169,7 @@ impl SequenceUse<'_> {
         found: &FoundSequence,
         change: impl FnOnce(&SequenceRow) -> SqlResult<Option<SequenceRow>>,
     ) -> SqlResult<SequenceRow> {
-        let table = self.shared.store.table(&found.table)?;
+        let table = self.state.store.table(&found.table)?;
         let mut transaction = self.begin();
         let wait = LockWait::Timeout(self.lock_wait);
         transaction.begin_statement(wait);
@@ -191,9 +191,9 @@ impl SequenceUse<'_> {
 ///
 /// # Errors
 /// Those of the store.
-pub(crate) fn stored_row(shared: &Shared, database: &str, definition: &Arc<TableDef>) -> SqlResult<SequenceRow> {
-    let table = shared.store.table(definition)?;
-    read_row(&shared.store.read_view(), database, &table).map(|(_, row)| row)
+pub(crate) fn stored_row(state: &ServerState, database: &str, definition: &Arc<TableDef>) -> SqlResult<SequenceRow> {
+    let table = state.store.table(definition)?;
+    read_row(&state.store.read_view(), database, &table).map(|(_, row)| row)
 }
 
 /// The row in a view.
@@ -210,10 +210,10 @@ fn read_row(view: &ReadView, database: &str, table: &Arc<Table>) -> SqlResult<(R
 ///
 /// # Errors
 /// Those of the store.
-pub(crate) fn write_first_row(shared: &Shared, table: &Arc<TableDef>, values: &[Value]) -> SqlResult<()> {
-    let table = shared.store.table(table)?;
-    let options = TransactionOptions { durability: shared.durability(), ..TransactionOptions::autocommit() };
-    let mut transaction = shared.store.begin_with(options, None);
+pub(crate) fn write_first_row(state: &ServerState, table: &Arc<TableDef>, values: &[Value]) -> SqlResult<()> {
+    let table = state.store.table(table)?;
+    let options = TransactionOptions { durability: state.durability(), ..TransactionOptions::autocommit() };
+    let mut transaction = state.store.begin_with(options, None);
     transaction.insert(&table, values)?;
     transaction.commit()
 }
