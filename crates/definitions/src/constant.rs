@@ -308,12 +308,14 @@ fn volatile_call(expr: &Expr) -> Option<String> {
         "BENCHMARK",
     ];
     let mut found = None;
-    expr.visit(&mut |expr| {
-        if let Expr::Function(call) = expr
-            && VOLATILE.iter().any(|name| call.name.is(name))
-        {
+    expr.visit(&mut |expr| match expr {
+        Expr::Function(call) if VOLATILE.iter().any(|name| call.name.is(name)) => {
             found.get_or_insert_with(|| call.name.to_ascii_lowercase());
         }
+        Expr::Sequence { .. } => {
+            found.get_or_insert_with(|| "nextval".to_owned());
+        }
+        _ => {}
     });
     found
 }

@@ -1,6 +1,7 @@
 //! Which changes are short for any data, so that the connection's own thread carries them out.
 
 use super::plan::{DmlPlan, InsertRows, NewValue, OnDuplicate, Selection};
+use super::rules::are_brief;
 use super::target::Target;
 use super::ways::{RowEvent, WayOptions};
 use squall_functions::expr::{BoundExpr, CompareOp};
@@ -22,8 +23,8 @@ impl DmlPlan {
                     };
                     rows.len() <= INLINE_ROWS_MAX
                         && insert.target.ways(insert.event(&insert.assigned()), options).inline
-                        && rows.values().all(is_brief)
-                        && on_duplicate.iter().all(|assignment| is_brief(&assignment.value))
+                        && rows.values().all(|value| is_brief(value, &insert.target))
+                        && on_duplicate.iter().all(|assignment| is_brief(&assignment.value, &insert.target))
                 }
                 InsertRows::Query(_) => false,
             },
@@ -31,7 +32,7 @@ impl DmlPlan {
                 let assigned = || update.assignments.iter().map(|assignment| assignment.column).collect::<Vec<_>>();
                 is_of_one_row(&update.target, &update.selection)
                     && update.target.ways(RowEvent::Update(&assigned()), options).inline
-                    && update.assignments.iter().all(|assignment| is_brief(&assignment.value))
+                    && update.assignments.iter().all(|assignment| is_brief(&assignment.value, &update.target))
             }
             DmlPlan::Delete(delete) => {
                 is_of_one_row(&delete.target, &delete.selection) && delete.target.ways(RowEvent::Delete, options).inline
@@ -41,9 +42,9 @@ impl DmlPlan {
     }
 }
 
-fn is_brief(value: &NewValue) -> bool {
+fn is_brief(value: &NewValue, target: &Target) -> bool {
     match value {
-        NewValue::Default => true,
+        NewValue::Default => are_brief(&target.rules.defaults),
         NewValue::Expr(expr) => expr.is_brief(),
     }
 }

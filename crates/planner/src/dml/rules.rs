@@ -65,7 +65,8 @@ pub struct TableRules {
     pub referenced_by: Arc<[Child]>,
     /// When triggers run.
     pub triggers: Vec<(TriggerTime, TriggerEvent)>,
-    /// Whether more happens around each new row than that it is written: foreign keys look at rows of other tables, a partition is chosen.
+    /// Whether more happens around each new row than that it is written: foreign keys look at rows of other tables, a partition is chosen, a default
+    /// takes a value from a sequence.
     pub row_by_row: bool,
     /// Whether it is a TEMPORARY table.
     pub temporary: bool,
@@ -107,7 +108,6 @@ impl TableRules {
             def.columns.iter().enumerate().filter(|(_, column)| wanted(column)).map(|(at, _)| at).collect::<Vec<_>>()
         };
         Ok(TableRules {
-            defaults,
             // MySQL allows a generated column to read only those declared before it, and base columns.
             generated,
             checks,
@@ -118,8 +118,9 @@ impl TableRules {
             referencing: referencing.collect(),
             referenced_by: references_to(catalog, database, def),
             triggers: def.triggers.iter().map(|trigger| (trigger.time, trigger.event)).collect(),
-            row_by_row: !def.foreign_keys.is_empty() || def.partitioning.is_some(),
+            row_by_row: !def.foreign_keys.is_empty() || def.partitioning.is_some() || !are_brief(&defaults),
             temporary: def.temporary,
+            defaults,
             catalog_version: AtomicU64::new(catalog.version),
         })
     }
@@ -128,6 +129,11 @@ impl TableRules {
     pub(super) fn are_of(&self, catalog: &Catalog) -> bool {
         self.catalog_version.load(Ordering::Acquire) == catalog.version
     }
+}
+
+/// Whether no default waits for anything.
+pub(super) fn are_brief(defaults: &[DefaultRule]) -> bool {
+    defaults.iter().all(|default| !matches!(default, DefaultRule::Expr(expr) if !expr.is_brief()))
 }
 
 /// A definition and its rules.

@@ -36,6 +36,7 @@ mod planned_values;
 mod plans;
 mod protocol;
 mod routines;
+mod sequences;
 mod shutdown;
 mod slow_clients;
 mod steering;
