@@ -114,11 +114,14 @@ impl Session {
     /// INSERT of a whole row into a sequence, which takes the place of its row: what dumps have.
     ///
     /// # Errors
-    /// 1031 for any other INSERT, 1136 and 1054 for a row of other columns, 4085 for one that no sequence has.
+    /// 1031 for any other INSERT, 1099 and 1100 under LOCK TABLES of others, 1136 and 1054 for a row of other columns, 4085 for one that no sequence has.
     pub(crate) async fn insert_into_sequence(&mut self, insert: &Insert, run: &StatementRun<'_>) -> SqlResult<Outcome> {
         self.check_writable()?;
         let found = self.sequence_of(&insert.table);
         let found = found.ok_or_else(|| SqlError::new(ErrorCode::NoSuchTable, &[&"", &insert.table.name.as_str()]))?;
+        if let Some(held) = &self.held_locks.tables {
+            held.names.check_defined(&found.database, &found.table.name)?;
+        }
         let refused = || SqlError::new(ErrorCode::IllegalHandler, &[&found.table.name]);
         let InsertSource::Values(rows) = &insert.source else { return Err(refused()) };
         let is_plain = insert.on_duplicate.is_empty() && insert.returning.is_empty() && insert.partitions.is_empty();

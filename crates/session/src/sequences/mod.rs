@@ -85,9 +85,14 @@ pub(crate) struct SequenceUse<'a> {
 }
 
 impl Sequences {
-    fn get(&self, catalog: &Catalog, table: &TableDef) -> Arc<Sequence> {
+    fn get(&self, state: &ServerState, table: &TableDef) -> Arc<Sequence> {
         let mut used = self.used.lock();
+        if let Some(known) = used.get(&table.id) {
+            return known.clone();
+        }
+        // Each time that it would grow those are forgotten that were dropped.
         if used.len() == used.capacity() {
+            let catalog = state.catalog.load();
             used.retain(|id, _| catalog.table_by_id(*id).is_some());
         }
         used.entry(table.id).or_default().clone()
@@ -108,7 +113,7 @@ impl Sequences {
         if call == SequenceCall::Previous {
             return Ok(last.lock().get(&id).copied());
         }
-        let sequence = self.get(&by.state.catalog.load(), &found.table);
+        let sequence = self.get(by.state, &found.table);
         let mut reserved = sequence.lock(by.context)?;
         let known = match &mut *reserved {
             Some(known) => known,
@@ -148,7 +153,7 @@ impl Sequences {
         by: &SequenceUse<'_>,
         alter: impl FnOnce(&SequenceRow) -> SqlResult<SequenceRow>,
     ) -> SqlResult<()> {
-        let sequence = self.get(&by.state.catalog.load(), &found.table);
+        let sequence = self.get(by.state, &found.table);
         let mut reserved = sequence.lock(by.context)?;
         let row = by.change(found, |row| alter(row).map(Some))?;
         *reserved = Some(Reserved::nothing(row));
