@@ -28,6 +28,7 @@ const CRATE_ORDER: &[&str] = &[
     "column-tables",
     "file-formats",
     "history-store",
+    "backup",
     "http-client",
     "executor",
     "planner",

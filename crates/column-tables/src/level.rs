@@ -19,8 +19,8 @@ use squall_catalog::{TableCompression, TableDef, TableId};
 use squall_column_store::segment::Compression;
 use squall_column_store::{ColumnCache, ColumnSpec, Segment, SegmentWriter};
 use squall_row_store::{
-    Direction, DiskRoom, KeyRange, LevelStore, ManifestEntry, ReadView, SegmentBlock, SegmentRowWriter, SegmentScan,
-    SegmentSnapshot, SegmentSource, Table, TablePart,
+    Direction, DiskRoom, KeyRange, LevelFile, LevelStore, ManifestEntry, ReadView, SegmentBlock, SegmentRowWriter,
+    SegmentScan, SegmentSnapshot, SegmentSource, Table, TablePart,
 };
 use squall_types::{SqlError, SqlResult};
 use std::any::Any;
@@ -401,6 +401,16 @@ impl SegmentSnapshot for SegmentManifest {
 
     fn last_key(&self, _: &Table) -> SqlResult<Option<Vec<u8>>> {
         Ok(self.segments.iter().map(|segment| segment.entry.last_key.clone()).max())
+    }
+
+    fn files(&self) -> Vec<LevelFile> {
+        let file = |segment: &Arc<ListedSegment>| LevelFile {
+            path: segment.segment.path().to_path_buf(),
+            bytes: segment.file_bytes(),
+            checksum: segment.entry.identity.footer_checksum,
+            content: segment.clone(),
+        };
+        self.segments.iter().map(file).collect()
     }
 
     fn scan(&self, table: &Arc<Table>, range: &KeyRange, direction: Direction) -> SqlResult<Box<dyn SegmentScan>> {

@@ -5,6 +5,8 @@ use crate::entry::SegmentEntry;
 use roaring::RoaringBitmap;
 use squall_catalog::TableId;
 use squall_column_store::Segment;
+use squall_row_store::ReadAt;
+use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
 /// A segment with what is said of it in a manifest.
@@ -15,6 +17,12 @@ pub struct ListedSegment {
     pub(crate) number: u64,
     pub(crate) segment: Arc<Segment>,
     pub(crate) entry: SegmentEntry,
+}
+
+impl ReadAt for ListedSegment {
+    fn read_at(&self, bytes: &mut [u8], position: u64) -> std::io::Result<usize> {
+        self.segment.file().read_at(bytes, position)
+    }
 }
 
 impl ListedSegment {

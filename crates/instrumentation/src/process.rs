@@ -121,6 +121,8 @@ pub enum Transfer {
     Writing,
     /// ALTER TABLE copies a table's rows.
     Copying,
+    /// BACKUP SERVER copies files.
+    BackingUp,
 }
 
 /// How far a LOAD DATA or an INTO OUTFILE is.
@@ -197,6 +199,10 @@ impl TransferProgress {
                 0 => format!("copying: {rows} rows"),
                 total => format!("copying: {rows} rows, {} % of the table", rows.min(total) * 100 / total),
             }),
+            running if running == Transfer::BackingUp as u8 => {
+                let (bytes, total) = (self.bytes.load(Ordering::Relaxed), self.bytes_total.load(Ordering::Relaxed));
+                Some(format!("backing up: {} % of {} MB", bytes.min(total) * 100 / total.max(1), total >> 20))
+            }
             _ => Some(match (self.bytes.load(Ordering::Relaxed), self.bytes_total.load(Ordering::Relaxed)) {
                 (_, 0) => format!("loading: {rows} rows"),
                 (bytes, total) => {

@@ -103,13 +103,13 @@ pub use sealing::Sealing;
 pub use statistics::TableStatistics;
 pub use store::{
     BACKUP_LOCK, COMMIT_LOCK, DdlChanges, EngineWork, Engines, FileIo, GLOBAL_LOCK, GlobalReadLock, HeldTable,
-    LevelBytes, LevelFault, LevelPlace, LevelStore, Optimized, ReplacedEngine, RowStore, SessionLocks, SystemChange,
-    SystemRecords, TableEngine, TableFileIo, WorkFailed,
+    ImageContent, ImageFile, LevelBytes, LevelFault, LevelPlace, LevelStore, Optimized, ReplacedEngine, RowStore,
+    SessionLocks, StoreImage, SystemChange, SystemRecords, TableEngine, TableFileIo, WorkFailed,
 };
 pub use table::{
-    BlockKeys, DeltaRow, EngineTraits, FixedColumn, ManifestEntry, OnChanges, PlaceLost, Row, RowChange, RowChangeKind,
-    RowView, SegmentBlock, SegmentRowWriter, SegmentScan, SegmentSnapshot, SegmentSource, StoredValue, Table,
-    TableFeature, UncommittedRows, ValueRef,
+    BlockKeys, DeltaRow, EngineTraits, FixedColumn, LevelFile, ManifestEntry, OnChanges, PlaceLost, ReadAt, Row,
+    RowChange, RowChangeKind, RowView, SegmentBlock, SegmentRowWriter, SegmentScan, SegmentSnapshot, SegmentSource,
+    StoredValue, Table, TableFeature, UncommittedRows, ValueRef,
 };
 pub use table_part::TablePart;
 pub use table_store::TableStore;

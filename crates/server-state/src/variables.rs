@@ -121,6 +121,7 @@ pub mod ids {
         PORT = "port";
         SOCKET = "socket";
         SERVER_ID = "server_id";
+        SERVER_UUID = "server_uuid";
     }
 }
 

@@ -8,6 +8,7 @@ use crate::session::{Session, SessionState};
 use crate::state::backup::{Backing, BackupStage};
 use crate::statement_kind::is_definition;
 use squall_parser::ast::{Backup, FlushTarget, Statement};
+use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::time::{Duration, Instant};
 use tokio::sync::OwnedMutexGuard;
@@ -17,8 +18,9 @@ const POLL: Duration = Duration::from_millis(20);
 
 impl Session {
     /// A statement about a backup.
-    pub(crate) async fn run_backup(&mut self, backup: &Backup) -> SqlResult<Outcome> {
+    pub(crate) async fn run_backup(&mut self, backup: &Backup, context: &StatementContext) -> SqlResult<Outcome> {
         match backup {
+            Backup::Server { directory } => self.back_up_server(directory, context).await,
             Backup::Stage(name) => self.enter_backup_stage(BackupStage::of(name)?).await,
             // All definitions wait, also those of this table.
             Backup::Lock(_) => self.lock_instance().await,

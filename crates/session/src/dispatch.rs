@@ -111,7 +111,7 @@ impl Session {
                 self.held_locks.backup = None;
                 Ok(Outcome::done())
             }
-            Statement::Backup(backup) => Ok(self.run_backup(backup).await?),
+            Statement::Backup(backup) => Ok(self.run_backup(backup, &run.context).await?),
             Statement::Shutdown => Ok(self.shut_down_server().map(|()| Outcome::done())?),
             Statement::Restart => Err(not_supervised().into()),
             Statement::CacheIndex { tables, cache } => Ok(cache_index(&self.security(), tables, cache)?),

@@ -118,6 +118,7 @@ impl Database {
     /// Opens a data directory, which is made if it is not there.
     pub fn open(directory: impl AsRef<Path>, options: OpenOptions) -> SqlResult<Database> {
         let directory = directory.as_ref().to_path_buf();
+        check_restored(&directory)?;
         let lock = DirectoryLock::take(&directory)?;
         let modules = options.modules;
         let (mut registry, procedures) = declared(options.registry, &modules);
@@ -226,6 +227,17 @@ impl Database {
         };
         let id = self.0.processes.next_id();
         Session::new(self.0.clone(), id, account, info, Arc::new(|| {}))
+    }
+}
+
+/// Refuses a directory that a restore has not finished.
+fn check_restored(directory: &Path) -> SqlResult<()> {
+    match squall_backup::is_being_restored(directory) {
+        true => Err(SqlError::internal(format_args!(
+            "the restore of a backup to {} was not finished: empty the directory and restore again",
+            directory.display()
+        ))),
+        false => Ok(()),
     }
 }
 

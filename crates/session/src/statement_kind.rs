@@ -1,6 +1,8 @@
 //! What follows from the class of a statement: locks that stop it, implicit commits, and where it is refused.
 
-use squall_parser::ast::{MaintenanceKind, Set, SetItem, Statement, StatementClass, Transaction, VariableScope};
+use squall_parser::ast::{
+    Backup, MaintenanceKind, Set, SetItem, Statement, StatementClass, Transaction, VariableScope,
+};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 
 /// Definitions of objects outside the catalog, and statements that rewrite tables: a global read lock and a backup lock also stop
@@ -83,6 +85,7 @@ pub(crate) fn refused_for_its_rows(statement: &Statement, of: &str) -> SqlResult
         | Statement::Explain(_)
         | Statement::DescribeTable(_)
         | Statement::TableMaintenance(_)
+        | Statement::Backup(Backup::Server { .. })
         | Statement::CacheIndex { .. }
         | Statement::LoadIndex { .. } => true,
         _ => false,

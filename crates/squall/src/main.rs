@@ -1,6 +1,7 @@
 //! The command line.
 
 mod allocator;
+mod backup;
 mod check;
 mod connection;
 mod embedded;
@@ -71,6 +72,8 @@ enum Command {
     Export(export::ExportArgs),
     History(history::HistoryArgs),
     Check(check::CheckArgs),
+    Backup(backup::BackupArgs),
+    Restore(backup::RestoreArgs),
     Ping(ping::PingArgs),
     ImportConfig(import_config::ImportConfigArgs),
     Completion(manual::CompletionArgs),
@@ -87,6 +90,8 @@ fn main() -> ExitCode {
         Command::Export(args) => export::run(&args).map_err(ShellError::Message),
         Command::History(args) => history::run(&args).map_err(ShellError::Message),
         Command::Check(args) => check::run(&args).map_err(ShellError::Message),
+        Command::Backup(args) => backup::run(&args).map_err(ShellError::Message),
+        Command::Restore(args) => backup::restore(&args).map_err(ShellError::Message),
         Command::Ping(args) => ping::run(&args).map_err(ShellError::Message),
         Command::ImportConfig(args) => import_config::run(&args),
         Command::Completion(args) => manual::complete(&args).map_err(ShellError::Message),

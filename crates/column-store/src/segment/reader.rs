@@ -86,6 +86,11 @@ impl Segment {
         &self.path
     }
 
+    /// The file itself, for those who copy it.
+    pub fn file(&self) -> &File {
+        self.file.file()
+    }
+
     /// What its entry says.
     pub fn identity(&self) -> SegmentIdentity {
         self.identity

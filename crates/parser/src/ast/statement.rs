@@ -90,7 +90,7 @@ pub enum Statement {
     /// `LOCK INSTANCE FOR BACKUP`.
     LockInstance,
     UnlockInstance,
-    /// MariaDB's `BACKUP STAGE …`, `BACKUP LOCK table` and `BACKUP UNLOCK`.
+    /// `BACKUP SERVER TO …`, and MariaDB's `BACKUP STAGE …`, `BACKUP LOCK table` and `BACKUP UNLOCK`.
     Backup(Backup),
 
     Set(Set),
@@ -262,6 +262,7 @@ traits! {
     S::LockInstance => K::LockInstance, Administration, BackupAdmin;
     S::UnlockInstance => K::UnlockInstance, Administration, BackupAdmin;
     S::Backup(Backup::Stage(_) | Backup::Lock(_)) => K::LockInstance, Administration, Reload;
+    S::Backup(Backup::Server { .. }) => K::Other, Administration, BackupAdmin;
     S::Backup(Backup::Unlock) => K::UnlockInstance, Administration, Reload;
 
     S::Prepare(_) => K::PrepareSql, DynamicSql, Nothing;

@@ -97,9 +97,11 @@ pub enum XaSuspend {
     ForMigrate,
 }
 
-/// MariaDB's statements about backups.
+/// Statements about backups: one that makes a backup, and MariaDB's for programs that do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Backup {
+    /// `BACKUP SERVER TO 'directory'`.
+    Server { directory: Box<str> },
     /// `BACKUP STAGE name`; the session knows the names.
     Stage(Ident),
     /// `BACKUP LOCK table`.

@@ -212,7 +212,7 @@ impl Parser<'_> {
         Ok(Statement::LockTables(LockTables { locks, wait }))
     }
 
-    /// MariaDB's BACKUP, behind the word.
+    /// BACKUP, behind the word.
     pub(super) fn backup(&mut self) -> Result<Statement> {
         let backup = if self.accept(K::Lock) {
             Backup::Lock(self.object_name()?)
@@ -221,6 +221,9 @@ impl Parser<'_> {
         } else if self.at_word("stage") {
             self.advance();
             Backup::Stage(self.ident()?)
+        } else if self.accept(K::Server) {
+            self.expect(K::To)?;
+            Backup::Server { directory: self.string()? }
         } else {
             return Err(self.unexpected());
         };

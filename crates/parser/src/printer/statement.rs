@@ -79,6 +79,10 @@ impl Printer {
             Statement::Backup(Backup::Stage(name)) => self.words_and_name("BACKUP STAGE ", name),
             Statement::Backup(Backup::Lock(table)) => self.words_and_object("BACKUP LOCK ", table),
             Statement::Backup(Backup::Unlock) => self.put("BACKUP UNLOCK"),
+            Statement::Backup(Backup::Server { directory }) => {
+                self.put("BACKUP SERVER TO ");
+                self.string(directory);
+            }
 
             Statement::Set(set) => self.set(set),
             Statement::Use(name) => self.words_and_name("USE ", name),

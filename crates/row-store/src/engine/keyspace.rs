@@ -204,6 +204,11 @@ impl Snapshot {
     pub fn range<K: AsRef<[u8]>>(&self, keyspace: &Keyspace, range: impl RangeBounds<K>) -> Iter {
         Iter::new(keyspace.tree.range(range, self.seqno(), None), self.clone())
     }
+
+    /// Entries whose keys begin so.
+    pub fn prefix(&self, keyspace: &Keyspace, prefix: impl AsRef<[u8]>) -> Iter {
+        Iter::new(keyspace.tree.prefix(prefix, self.seqno(), None), self.clone())
+    }
 }
 
 impl Drop for KeyspaceInner {

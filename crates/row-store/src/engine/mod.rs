@@ -10,12 +10,14 @@
 
 mod earlier;
 mod error;
+mod file_list;
 mod folders;
 mod keyspace;
 mod snapshots;
 mod workers;
 
 pub(crate) use error::{Error, Result};
+pub(crate) use file_list::FileList;
 pub(crate) use keyspace::{Iter, Keyspace, Kind, Place};
 pub(crate) use lsm_tree::{AbstractTree, SeqNo, Slice};
 pub(crate) use snapshots::Snapshot;
@@ -28,7 +30,7 @@ use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use rustc_hash::{FxHashMap, FxHashSet};
 use snapshots::Snapshots;
 use squall_types::durable_files::{Readers, replace_file, sync_folder};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
@@ -206,6 +208,11 @@ impl Engine {
     /// Its folder.
     pub fn path(&self) -> &Path {
         self.folders.engine_path()
+    }
+
+    /// The file that tells the form of the folder.
+    pub fn mark_file(&self) -> PathBuf {
+        self.path().join(MARK_FILE)
     }
 
     /// All keyspaces, by name.

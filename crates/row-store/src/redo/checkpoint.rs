@@ -80,11 +80,16 @@ impl Checkpoint {
 
     /// Makes it the checkpoint, durably.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
+        replace_file(&Checkpoint::path(folder), &self.file_content(), Readers::Default)
+    }
+
+    /// What the file has.
+    pub fn file_content(&self) -> [u8; COPY_AT + BYTES] {
         let record = self.encode();
         let mut bytes = [0; COPY_AT + BYTES];
         bytes[..BYTES].copy_from_slice(&record);
         bytes[COPY_AT..].copy_from_slice(&record);
-        replace_file(&Checkpoint::path(folder), &bytes, Readers::Default)
+        bytes
     }
 
     fn encode(&self) -> [u8; BYTES] {

@@ -9,6 +9,7 @@
 //! reader can tell the log's end from damage (`replay`).
 
 mod checkpoint;
+mod extent;
 #[cfg(test)]
 mod model_tests;
 mod place;
@@ -19,6 +20,7 @@ mod segment;
 mod tests;
 mod writer;
 
+pub(crate) use extent::LogExtent;
 pub(crate) use place::LogError;
 pub use place::{LogContents, LogDamage, LogPlace};
 pub(crate) use record::{Logged, LoggedChange};
@@ -39,7 +41,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use writer::Writer;
 
 /// How large parts of the log are, bytes.
@@ -79,6 +81,8 @@ pub(crate) struct RedoLog {
     next: Mutex<Option<Segment>>,
     /// Those before the current one, oldest first.
     full: Mutex<VecDeque<FullSegment>>,
+    /// While it is not 0, no segment goes or is used again: somebody copies them.
+    holds: AtomicUsize,
     /// The first failed write or sync, if any. Then the content of the disk is unknown. A caller that meets the failure later gets
     /// the same reason, whichever thread tells it first.
     failure: OnceLock<io::Error>,
@@ -212,6 +216,7 @@ impl RedoLog {
             writer: Mutex::default(),
             next: Mutex::default(),
             full: Mutex::default(),
+            holds: AtomicUsize::new(0),
             failure: OnceLock::new(),
         })
     }
@@ -428,7 +433,7 @@ impl RedoLog {
     pub fn take_unneeded(&self, db: &Engine) -> Option<UnneededSegments> {
         let end = self.tail.lock().begins();
         let mut full = self.full.lock();
-        if full.is_empty() {
+        if full.is_empty() || self.is_held() {
             return None;
         }
         let keyspaces = db.keyspaces();
@@ -455,9 +460,13 @@ impl RedoLog {
         self.full.lock().len()
     }
 
-    /// Forgets everything: tables' files have it, and nothing will be appended any more.
+    /// Forgets everything: tables' files have it, and nothing will be appended any more. A log that is held stays: the next start reads
+    /// it, and finds all of it in files.
     pub fn clear(&self) -> io::Result<()> {
         self.sync()?;
+        if self.is_held() {
+            return Ok(());
+        }
         let place = self.tail.lock().place();
         Checkpoint { place, ..self.checkpoint }.write(&self.folder)?;
         for full in self.full.lock().drain(..) {

@@ -225,7 +225,7 @@ fn open_tables(
 }
 
 /// The table and the place of a record of where its rows are.
-fn split_place(key: &[u8], record: &[u8]) -> SqlResult<(TableId, TablePlace)> {
+pub(crate) fn split_place(key: &[u8], record: &[u8]) -> SqlResult<(TableId, TablePlace)> {
     let id = key.get(1..).and_then(|id| id.try_into().ok()).map(u32::from_be_bytes);
     id.map(TableId).zip(TablePlace::decode(record)).ok_or_else(|| malformed("generation"))
 }

@@ -23,8 +23,8 @@ pub(crate) use self::partitions::Partitions;
 pub use self::row::{Row, RowView, ValueRef};
 use self::row::{encode_row, variable_part};
 pub use self::segment_level::{
-    BlockKeys, DeltaRow, ManifestEntry, SegmentBlock, SegmentRowWriter, SegmentScan, SegmentSnapshot, SegmentSource,
-    UncommittedRows,
+    BlockKeys, DeltaRow, LevelFile, ManifestEntry, ReadAt, SegmentBlock, SegmentRowWriter, SegmentScan,
+    SegmentSnapshot, SegmentSource, UncommittedRows,
 };
 use self::segment_level::{DELETED, SegmentLevel};
 pub use self::stored_value::StoredValue;

@@ -21,6 +21,7 @@ use rustc_hash::FxHashSet;
 use squall_types::{SqlResult, Value};
 use std::any::Any;
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Stands in the store for a row that is deleted, and hides the one in a segment. No row begins with this format.
@@ -145,8 +146,33 @@ pub trait SegmentSnapshot: Send + Sync {
     /// The last storage key.
     fn last_key(&self, table: &Table) -> SqlResult<Option<Vec<u8>>>;
 
+    /// The files that have the rows. Each is open, and never changes.
+    fn files(&self) -> Vec<LevelFile>;
+
     /// The rows of a range of storage keys, which is not empty.
     fn scan(&self, table: &Arc<Table>, range: &KeyRange, direction: Direction) -> SqlResult<Box<dyn SegmentScan>>;
+}
+
+/// A file of a level.
+#[derive(Clone)]
+pub struct LevelFile {
+    /// Where it was made. It may have no name any more.
+    pub path: PathBuf,
+    /// Its length.
+    pub bytes: u64,
+    /// Tells it, together with its path and its length, from all other files that the server has made.
+    pub checksum: u64,
+    /// Reads its content.
+    pub content: Arc<dyn ReadAt>,
+}
+
+/// A file that is open.
+pub trait ReadAt: Send + Sync {
+    /// Reads from a position on; how many bytes.
+    ///
+    /// # Errors
+    /// The system's.
+    fn read_at(&self, bytes: &mut [u8], position: u64) -> std::io::Result<usize>;
 }
 
 /// A scan of segment rows.

@@ -4,9 +4,9 @@ use crate::fixture::*;
 use proptest::prelude::*;
 use squall_catalog::{EngineName, TableDef};
 use squall_row_store::{
-    BlockKeys, Direction, Durability, EngineTraits, IsolationLevel, KeyRange, LevelPlace, LevelStore, LockMode,
-    LockRequest, LockWait, ManifestEntry, Row, Sealing, SegmentBlock, SegmentRowWriter, SegmentScan, SegmentSnapshot,
-    SegmentSource, StoreError, Table, TableEngine, TablePart, Transaction, TransactionOptions,
+    BlockKeys, Direction, Durability, EngineTraits, IsolationLevel, KeyRange, LevelFile, LevelPlace, LevelStore,
+    LockMode, LockRequest, LockWait, ManifestEntry, Row, Sealing, SegmentBlock, SegmentRowWriter, SegmentScan,
+    SegmentSnapshot, SegmentSource, StoreError, Table, TableEngine, TablePart, Transaction, TransactionOptions,
 };
 use squall_types::{ErrorCode, SqlResult, Value};
 use std::any::Any;
@@ -114,6 +114,10 @@ impl SegmentSnapshot for Rows {
 
     fn last_key(&self, _: &Table) -> SqlResult<Option<Vec<u8>>> {
         Ok(self.0.last_key_value().map(|(key, _)| key.clone()))
+    }
+
+    fn files(&self) -> Vec<LevelFile> {
+        Vec::new()
     }
 
     fn scan(&self, _: &Arc<Table>, range: &KeyRange, direction: Direction) -> SqlResult<Box<dyn SegmentScan>> {
