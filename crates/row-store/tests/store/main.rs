@@ -9,6 +9,7 @@ mod engines;
 mod file_io;
 mod fixture;
 mod history;
+mod image;
 mod isolation;
 mod large_transactions;
 mod large_values;
