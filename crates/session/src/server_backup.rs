@@ -5,9 +5,10 @@
 use crate::database::{Database, Shared};
 use crate::result::{Outcome, ResultSet, number_column, text_column, typed_column};
 use crate::session::Session;
+use squall_accounting::work_meter::carried;
 use squall_backup::{BackupHeader, BackupWriter, Error, Readers, Repository, Source, Summary, Unwatched, Watch};
 use squall_instrumentation::process::{Process, Transfer};
-use squall_row_store::{ImageContent, ImageFile, LevelFile, ReadAt};
+use squall_row_store::{ImageContent, ImageFile, LevelFile, ReadAt, StoreImage};
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
 use squall_statement_context::{KillState, StatementContext};
@@ -22,6 +23,8 @@ use std::time::Instant;
 
 /// Keys and certificates lie in the data directory itself, in files with this extension.
 const KEY_EXTENSION: &str = "pem";
+/// The priority of threads that only take time that nobody else wants.
+const LEAST_PRIORITY: i32 = 19;
 /// Bits of the modes of files that others than the owner may read.
 const OTHERS_READ: u32 = 0o044;
 
@@ -86,25 +89,57 @@ impl Database {
 }
 
 /// Makes a backup. `total` is told how many bytes there are to look at.
-fn back_up(shared: &Shared, directory: &Path, watch: &dyn Watch, total: impl FnOnce(u64)) -> SqlResult<Summary> {
+fn back_up(
+    shared: &Shared,
+    directory: &Path,
+    watch: &(dyn Watch + Sync),
+    total: impl FnOnce(u64),
+) -> SqlResult<Summary> {
     check_directory(&shared.directory, directory)?;
     let repository = Repository::open_to_write(directory).map_err(backup_error)?;
     let variables = shared.globals.load_values();
     let text = |id| Values(&variables).text(id).to_owned();
     let (server, version) = (text(ids::SERVER_UUID), text(ids::VERSION));
     let taken_micros = now_micros();
-    let mut image = shared.store.image()?;
+    let image = shared.store.image()?;
+    total(image.files.iter().map(|file| file.content.bytes()).sum());
+    let header = BackupHeader { taken_micros, version, server, seqno: image.seqno };
+    // The image is taken by now, so nobody waits for this thread.
+    with_low_priority(|| copy_image(&repository, &shared.directory, image, header, watch))
+}
+
+/// Runs something on a thread of its own that leaves the processors to others. A thread whose priority was lowered cannot be used for
+/// other work: only privileged processes may raise it again.
+fn with_low_priority<T: Send>(work: impl FnOnce() -> SqlResult<T> + Send) -> SqlResult<T> {
+    let work = carried(move || {
+        // Without it the work is done all the same.
+        let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), LEAST_PRIORITY);
+        work()
+    });
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("squall-backup".into()).spawn_scoped(scope, work);
+        let thread = thread.map_err(SqlError::internal)?;
+        thread.join().map_err(|_| SqlError::internal("the thread of a backup has panicked"))?
+    })
+}
+
+/// Copies the files of an image to a new backup.
+fn copy_image(
+    repository: &Repository,
+    data: &Path,
+    mut image: StoreImage,
+    header: BackupHeader,
+    watch: &dyn Watch,
+) -> SqlResult<Summary> {
     let files = std::mem::take(&mut image.files);
-    total(files.iter().map(|file| file.content.bytes()).sum());
-    let mut writer = repository.begin(&name_of(taken_micros), &server).map_err(backup_error)?;
-    write_keys(&mut writer, &shared.directory)?;
-    let (whole, changing): (Vec<_>, Vec<_>) =
+    let mut writer = repository.begin(&name_of(header.taken_micros), &header.server).map_err(backup_error)?;
+    write_keys(&mut writer, data)?;
+    let (unchanging, changing): (Vec<_>, Vec<_>) =
         files.into_iter().partition(|file| matches!(file.content, ImageContent::Table { .. } | ImageContent::Level(_)));
-    changing.into_iter().try_for_each(|file| write_file(&mut writer, &shared.directory, file, watch))?;
+    changing.into_iter().try_for_each(|file| write_file(&mut writer, data, file, watch))?;
     // The log goes on growing while its segments are kept.
     image.release_log();
-    whole.into_iter().try_for_each(|file| write_file(&mut writer, &shared.directory, file, watch))?;
-    let header = BackupHeader { taken_micros, version, server, seqno: image.seqno };
+    unchanging.into_iter().try_for_each(|file| write_file(&mut writer, data, file, watch))?;
     writer.finish(header).map_err(backup_error)
 }
 
