@@ -1,5 +1,5 @@
 //! How long keys are, and keys of hashes, which UNIQUE ones become that no key can hold whole
-//! ([0085](../../../docs/decisions/0085-long-unique-keys.md)).
+//! (`docs/decisions/0085-long-unique-keys.md`).
 
 use squall_catalog::{ColumnDef, IndexDef, IndexId, IndexPart, IndexType, TableDef};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, StringKind};
