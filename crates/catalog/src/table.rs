@@ -284,6 +284,9 @@ pub enum IndexType {
     BTree,
     /// The same: USING HASH is shown as it was given.
     Hash,
+    /// An entry for each row under a hash of its parts, which may be longer than keys are. Keys of this kind are unique, and have no
+    /// order.
+    LongHash,
     /// The same with an entry for each element of an array.
     MultiValued,
     /// An entry for each cell of a plane that a geometry lies in.
@@ -312,9 +315,10 @@ pub struct VectorGraph {
 }
 
 impl IndexType {
-    const ALL: [IndexType; 10] = [
+    const ALL: [IndexType; 11] = [
         IndexType::BTree,
         IndexType::Hash,
+        IndexType::LongHash,
         IndexType::MultiValued,
         IndexType::Spatial,
         IndexType::Bitmap,
@@ -330,6 +334,7 @@ impl IndexType {
         match self {
             IndexType::BTree => "BTREE",
             IndexType::Hash => "HASH",
+            IndexType::LongHash => "LONG HASH",
             IndexType::MultiValued => "MULTI-VALUED",
             IndexType::Spatial => "SPATIAL",
             IndexType::Bitmap => "BITMAP",
@@ -430,9 +435,19 @@ impl IndexDef {
         self.vector_graph().is_some()
     }
 
-    /// Whether it has no entries in the order of its columns' values: a copy of columns, a graph of vectors.
-    pub fn has_no_order(&self) -> bool {
+    /// Whether it files a row under a hash of its parts.
+    pub fn is_hashed(&self) -> bool {
+        self.index_type == IndexType::LongHash
+    }
+
+    /// Whether rows have no entries in it: a copy of columns, a graph of vectors.
+    pub fn has_no_entries(&self) -> bool {
         self.is_columnar() || self.is_vector()
+    }
+
+    /// Whether it has no entries in the order of its columns' values.
+    pub fn has_no_order(&self) -> bool {
+        self.has_no_entries() || self.is_hashed()
     }
 
     /// Whether rows can be found by these columns, which it begins with, whole.

@@ -324,7 +324,7 @@ fn build_indexes(
         .indexes
         .iter()
         .filter(|index| {
-            !index.is_bitmap() && !index.has_no_order() && old.indexes.iter().all(|other| other.id != index.id)
+            !index.is_bitmap() && !index.has_no_entries() && old.indexes.iter().all(|other| other.id != index.id)
         })
         .map(|index| index.id)
         .collect();

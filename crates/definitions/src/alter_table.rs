@@ -10,6 +10,7 @@ use crate::functional_key::resolve_hidden_columns;
 use crate::index::{
     add_index, check_spatial_keys, check_vector_keys, require_not_null, resolve_index_kinds, sort_indexes,
 };
+use crate::long_key::resolve_long_keys;
 use crate::names::{check_column_name, check_index_name, check_table_name};
 use crate::partition::{moves_rows, refuse_partition_column};
 use crate::partition_change::{PartitionChange, change_partitions};
@@ -513,7 +514,7 @@ impl Builder<'_> {
     /// Prefixes of keys have to fit the column's new type.
     fn check_prefixes(&mut self, column: &ColumnDef) -> SqlResult<()> {
         for index in &mut self.table.indexes {
-            if index.has_no_order() {
+            if index.has_no_entries() {
                 continue;
             }
             if index.is_fulltext() && index.parts.iter().any(|part| part.column == column.id) {
@@ -529,6 +530,8 @@ impl Builder<'_> {
             }
             for part in index.parts.iter_mut().filter(|part| part.column == column.id) {
                 match (&column.sql_type, part.prefix) {
+                    // It becomes a key of hashes.
+                    (SqlType::String { kind: StringKind::Text(_), .. }, None) if index.unique && !index.primary => {}
                     (SqlType::String { kind: StringKind::Text(_) | StringKind::Geometry(_), .. }, None) => {
                         return Err(SqlError::new(ErrorCode::BlobKeyWithoutLength, &[&column.name]));
                     }
@@ -781,6 +784,9 @@ impl Builder<'_> {
         sort_indexes(&mut self.table);
         resolve_index_kinds(&mut self.table, self.context)?;
         self.resolve_hidden_columns()?;
+        if resolve_long_keys(&mut self.table, self.old)? {
+            self.need(Work::Indexes);
+        }
         if moves_rows(self.old, &self.table)? {
             self.need(Work::Copy);
         }

@@ -178,6 +178,7 @@ pub fn check_types(table: &TableDef, key: &ForeignKey, parent: &TableDef, same_c
 pub fn has_unique_key_of(table: &TableDef, columns: &[ColumnId]) -> bool {
     table.indexes.iter().any(|index| {
         index.unique
+            && !index.is_hashed()
             && index.parts.len() == columns.len()
             && index.parts.iter().zip(columns).all(|(part, id)| part.column == *id && part.prefix.is_none())
     })

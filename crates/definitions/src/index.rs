@@ -2,6 +2,7 @@
 
 use crate::context::DdlContext;
 use crate::functional_key::{add_cells_column, add_hidden_column};
+use crate::long_key::{KEY_BYTES_MAX, are_too_long, part_bytes, too_long};
 use crate::names::check_index_name;
 use squall_catalog::name::eq_ignore_case;
 use squall_catalog::{
@@ -19,8 +20,6 @@ const KEYS_MAX: usize = 64;
 const PARTS_MAX: usize = 16;
 /// The name of a key without one that begins with a functional part.
 const FUNCTIONAL_NAME: &str = "functional_index";
-/// Longest key in bytes.
-const KEY_BYTES_MAX: u64 = 3072;
 
 /// Adds a key to a table whose columns are resolved. Columns of a primary key become NOT NULL, and keys that were generated for foreign
 /// keys give way to one that begins with their columns.
@@ -40,12 +39,13 @@ pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &D
     let shown_name = given.map_or(FUNCTIONAL_NAME, |name| name.as_str()).to_string();
     let mut parts = Vec::with_capacity(definition.parts.len());
     for (at, part) in definition.parts.iter().enumerate() {
-        parts.push(resolve_part(table, part, (&shown_name, at), definition.kind, context)?);
+        parts.push(resolve_part(table, part, (&shown_name, at), definition, context)?);
     }
-    check_parts(table, &parts)?;
     let multi_valued = check_arrays(table, &parts)?;
-    // Before the key gets its name, which may be theirs.
-    table.indexes.retain(|index| !index.generated || !index.is_prefix_of(&parts));
+    let hashed = may_be_hashed(definition) && !multi_valued && are_too_long(table, &parts);
+    check_parts(table, &parts, hashed)?;
+    // Before the key gets its name, which may be theirs. Rows are not found by some columns of a key of hashes.
+    table.indexes.retain(|index| hashed || !index.generated || !index.is_prefix_of(&parts));
     if primary {
         if definition.options.visible == Some(false) {
             return Err(SqlError::new(ErrorCode::PrimaryKeyInvisible, &[]));
@@ -78,12 +78,19 @@ pub fn add_index(table: &mut TableDef, definition: &IndexDefinition, context: &D
             return Err(SqlError::unsupported(what));
         }
         IndexType::BTree | IndexType::Hash if multi_valued => IndexType::MultiValued,
+        IndexType::BTree | IndexType::Hash if hashed => IndexType::LongHash,
         given_type => given_type,
     };
     if definition.options.parser.is_some() {
         return Err(SqlError::unsupported("WITH PARSER"));
     }
     push_index(table, definition, given, name, parts, index_type)
+}
+
+/// Whether a key may be one of hashes if it is too long for one of its values: UNIQUE, and not USING BTREE.
+fn may_be_hashed(definition: &IndexDefinition) -> bool {
+    let is_tree = definition.options.algorithm.as_ref().is_some_and(|word| !word.is(IndexType::Hash.name()));
+    definition.kind == IndexKind::Unique && !is_tree
 }
 
 /// Adds the key that a foreign key needs.
@@ -439,9 +446,10 @@ fn resolve_part(
     table: &mut TableDef,
     part: &KeyPart,
     place: (&str, usize),
-    kind: IndexKind,
+    definition: &IndexDefinition,
     context: &DdlContext<'_>,
 ) -> SqlResult<IndexPart> {
+    let kind = definition.kind;
     let (name, length) = match &part.source {
         KeyPartSource::Column { name, length } => (name, *length),
         KeyPartSource::Expr(expr) => {
@@ -466,7 +474,7 @@ fn resolve_part(
             &[&"Defining a virtual generated column as primary key"],
         ));
     }
-    let prefix = prefix_length(column, length, kind, context)?;
+    let prefix = prefix_length(column, length, definition, context)?;
     Ok(IndexPart { column: column.id, prefix, descending: part.descending })
 }
 
@@ -474,7 +482,7 @@ fn resolve_part(
 fn prefix_length(
     column: &ColumnDef,
     length: Option<u32>,
-    kind: IndexKind,
+    definition: &IndexDefinition,
     context: &DdlContext<'_>,
 ) -> SqlResult<Option<u32>> {
     let SqlType::String { kind: string_kind, length: column_length, collation } = &column.sql_type else {
@@ -487,19 +495,23 @@ fn prefix_length(
     if *column_length == 0 && !is_text {
         return Err(SqlError::new(ErrorCode::WrongKeyColumn, &[&column.name]));
     }
+    let may_be_hashed = may_be_hashed(definition);
     let Some(length) = length else {
-        return if is_text { Err(SqlError::new(ErrorCode::BlobKeyWithoutLength, &[&column.name])) } else { Ok(None) };
+        let is_too_long = is_text && !(may_be_hashed && matches!(string_kind, StringKind::Text(_)));
+        return match is_too_long {
+            true => Err(SqlError::new(ErrorCode::BlobKeyWithoutLength, &[&column.name])),
+            false => Ok(None),
+        };
     };
     if length == 0 {
         return Err(SqlError::new(ErrorCode::KeyPartZeroLength, &[&column.name]));
     }
     let bytes = u64::from(length) * u64::from(collation.charset().bytes_per_character_max());
-    if bytes > KEY_BYTES_MAX {
-        let error = SqlError::new(ErrorCode::TooLongKey, &[&KEY_BYTES_MAX]);
-        if context.sql_mode().is_strict() || kind != IndexKind::Plain {
-            return Err(error);
+    if bytes > KEY_BYTES_MAX && !may_be_hashed {
+        if context.sql_mode().is_strict() || definition.kind != IndexKind::Plain {
+            return Err(too_long());
         }
-        context.statement.diagnostics.warn(error);
+        context.statement.diagnostics.warn(too_long());
         return Ok(Some((KEY_BYTES_MAX / u64::from(collation.charset().bytes_per_character_max())) as u32));
     }
     if !is_text && length > *column_length {
@@ -508,7 +520,8 @@ fn prefix_length(
     Ok((is_text || length < *column_length).then_some(length))
 }
 
-fn check_parts(table: &TableDef, parts: &[IndexPart]) -> SqlResult<()> {
+/// `hashed` says that they may be of any length.
+fn check_parts(table: &TableDef, parts: &[IndexPart], hashed: bool) -> SqlResult<()> {
     if parts.len() > PARTS_MAX {
         return Err(SqlError::new(ErrorCode::TooManyKeyParts, &[&PARTS_MAX]));
     }
@@ -520,15 +533,12 @@ fn check_parts(table: &TableDef, parts: &[IndexPart]) -> SqlResult<()> {
             return Err(SqlError::new(ErrorCode::DuplicateFieldName, &[&column.name]));
         }
         let part_bytes = part_bytes(column, part.prefix);
-        if part_bytes > KEY_BYTES_MAX {
-            return Err(SqlError::new(ErrorCode::TooLongKey, &[&KEY_BYTES_MAX]));
+        if part_bytes > KEY_BYTES_MAX && !hashed {
+            return Err(too_long());
         }
         bytes += part_bytes;
     }
-    if bytes > KEY_BYTES_MAX {
-        return Err(SqlError::new(ErrorCode::TooLongKey, &[&KEY_BYTES_MAX]));
-    }
-    Ok(())
+    if bytes > KEY_BYTES_MAX && !hashed { Err(too_long()) } else { Ok(()) }
 }
 
 /// Whether one of the parts is an array, which is one at most and has no order.
@@ -544,15 +554,6 @@ fn check_arrays(table: &TableDef, parts: &[IndexPart]) -> SqlResult<bool> {
         return Err(SqlError::new(ErrorCode::WrongUsage, &[&"multi-valued index", &"explicit index order"]));
     }
     Ok(true)
-}
-
-fn part_bytes(column: &ColumnDef, prefix: Option<u32>) -> u64 {
-    match column.element_type().unwrap_or(&column.sql_type) {
-        SqlType::String { length, collation, .. } => {
-            u64::from(prefix.unwrap_or(*length)) * u64::from(collation.charset().bytes_per_character_max())
-        }
-        _ => 8,
-    }
 }
 
 /// What has to hold of AUTO_INCREMENT once all keys are known (1075).
@@ -577,7 +578,7 @@ pub fn sort_indexes(table: &mut TableDef) {
         })
         .collect();
     let rank = |(index, nullable): (&IndexDef, bool)| {
-        [!index.primary, !index.unique, index.unique && nullable, index.is_fulltext(), index.has_no_order()]
+        [!index.primary, !index.unique, index.unique && nullable, index.is_fulltext(), index.has_no_entries()]
     };
     let mut keyed: Vec<([bool; 5], IndexDef)> = std::mem::take(&mut table.indexes)
         .into_iter()

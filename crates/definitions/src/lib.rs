@@ -1,7 +1,7 @@
 //! Definitions of databases, tables, keys and views. They are resolved into the catalog's form, checked, and given to the store. The
 //! store makes the whole change of a statement durable and then publishes it.
 //!
-//! From the bottom up: [`names`], [`data_type`], [`constant`], [`context`], [`mod@column`], [`functional_key`], [`index`], [`table_option`],
+//! From the bottom up: [`names`], [`data_type`], [`constant`], [`context`], [`mod@column`], [`functional_key`], [`long_key`], [`index`], [`table_option`],
 //! [`constraint`], [`create_table`], [`alter_table`] (definitions as values); [`execute`], [`locked`], [`edit`] (how the catalog is
 //! changed); [`copy`] and [`sorted_rows`] (rows of one definition as rows of another); [`create`], [`alter`], [`mod@drop`], [`database`],
 //! [`trigger`], [`view`] (the statements), [`explain`] (ALTER TABLE before it is done).
@@ -28,6 +28,7 @@ pub mod expressions;
 pub mod functional_key;
 pub mod index;
 pub mod locked;
+pub mod long_key;
 pub mod names;
 pub mod partition;
 pub mod partition_change;

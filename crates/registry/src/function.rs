@@ -189,6 +189,11 @@ pub trait ScalarKernel: Any + Debug + Send + Sync {
     fn eval_arrays(&self, _arguments: &[ArrayRef], _context: &StatementContext) -> Option<SqlResult<ArrayRef>> {
         None
     }
+
+    /// The same for an [external](ScalarKernel::is_external) kernel without arguments, whose values differ from row to row.
+    fn eval_rows(&self, _row_count: usize, _context: &StatementContext) -> Option<SqlResult<ArrayRef>> {
+        None
+    }
 }
 
 /// A function in the place of a table, whose rows are those of a query: `FROM fb_rows(…)`.

@@ -44,7 +44,7 @@ impl RowStore {
         // A copy by column and bitmaps have no entries of rows: their segments are checked by themselves.
         let files_rows = |codec: &&IndexCodec| {
             let index = table.def().indexes.iter().find(|index| index.id == codec.id);
-            index.is_some_and(|index| !index.has_no_order() && !index.is_bitmap())
+            index.is_some_and(|index| !index.has_no_entries() && !index.is_bitmap())
         };
         let codecs: Vec<&IndexCodec> = table.secondary_codecs().iter().filter(files_rows).collect();
         if codecs.is_empty() {

@@ -4,6 +4,7 @@
 //! row            index 0 | primary key parts            -> row
 //!                index 0 | row id, 8 bytes              -> row            (no primary key)
 //! unique entry   index n | parts                        -> 01 | row's key without its index
+//!                index n | SHA-256 of the parts         -> 01 | row's key without its index   (key of hashes)
 //! other entry    index n | parts | row's key w/o index  -> 02 | length of the entry's own parts, varint
 //! large value    see `table::large_values`
 //! ```
@@ -13,6 +14,7 @@
 //! A unique index with a NULL among its parts files the entry the second way, as NULLs are never equal.
 
 use crate::engine::Slice;
+use sha2::{Digest, Sha256};
 use squall_catalog::{IndexDef, IndexId, IndexType, TableDef};
 use squall_types::convert::json_elements::{self, ElementError};
 use squall_types::term_list::{TERM_BYTES_MAX, TermList};
@@ -36,6 +38,8 @@ pub(crate) struct IndexCodec {
     pub terms: Option<TermSource>,
     /// Whether it is a copy of columns, and its entries are marks of rows.
     pub is_copy: bool,
+    /// Whether entries have a hash in place of their parts. Nobody can make two values of one SHA-256, so equal hashes are equal values.
+    pub is_hashed: bool,
 }
 
 /// Where the terms of a row come from.
@@ -133,6 +137,7 @@ impl IndexCodec {
         Ok(IndexCodec {
             terms,
             is_copy: index.is_columnar(),
+            is_hashed: index.is_hashed(),
             id: if index.primary { IndexId(0) } else { index.id },
             name: index.name.clone(),
             unique: index.unique || index.primary,
@@ -160,12 +165,19 @@ impl IndexCodec {
         key: &mut Vec<u8>,
     ) -> SqlResult<bool> {
         push_index_id(self.id, key);
+        let value_of = |at: usize, column: &IndexedColumn| match instead {
+            Some((part, value)) if part == at => Ok(value),
+            _ => values.get(column.ordinal).ok_or_else(|| SqlError::internal("a row without a key column")),
+        };
+        if self.is_hashed {
+            return push_hash(
+                self.parts.iter().enumerate().map(|(at, column)| Ok((column, value_of(at, column)?))),
+                key,
+            );
+        }
         let mut has_null = false;
         for (at, column) in self.parts.iter().enumerate() {
-            let value = match instead {
-                Some((part, value)) if part == at => value,
-                _ => values.get(column.ordinal).ok_or_else(|| SqlError::internal("a row without a key column"))?,
-            };
+            let value = value_of(at, column)?;
             has_null |= value.is_null();
             column.part.encode(value, key)?;
         }
@@ -278,6 +290,11 @@ impl IndexCodec {
         Ok(())
     }
 
+    /// Whether two rows have the same values in all of its columns.
+    pub fn has_same_parts(&self, one: &[Value], other: &[Value]) -> bool {
+        self.parts.iter().all(|part| one.get(part.ordinal) == other.get(part.ordinal))
+    }
+
     /// The entry of a row.
     pub fn entry(&self, values: &[Value], row_key: &[u8]) -> SqlResult<Entry> {
         let mut entry = Entry { key: Vec::with_capacity(16 + row_key.len()), value: Vec::new(), exclusive: false };
@@ -334,6 +351,9 @@ impl IndexCodec {
     /// The parts' values that a storage key of this index holds; `None` for the parts that cannot be restored.
     pub fn decode(&self, key: &[u8]) -> Option<Vec<Option<Value>>> {
         let (_, mut rest) = split_index_id(key)?;
+        if self.is_hashed {
+            return Some(vec![None; self.parts.len()]);
+        }
         let mut values = Vec::with_capacity(self.parts.len());
         for column in &self.parts {
             values.push(column.part.decode(&mut rest).ok()?);
@@ -343,12 +363,15 @@ impl IndexCodec {
 
     /// Whether every part can be restored from a key.
     pub fn is_covering(&self) -> bool {
-        self.terms.is_none() && !self.is_copy && self.parts.iter().all(|column| column.part.is_reversible())
+        self.terms.is_none()
+            && !self.is_copy
+            && !self.is_hashed
+            && self.parts.iter().all(|column| column.part.is_reversible())
     }
 
     /// For each part whether it can be restored from a key.
     pub fn reversible_parts(&self) -> Vec<bool> {
-        if self.terms.is_some() || self.is_copy {
+        if self.terms.is_some() || self.is_copy || self.is_hashed {
             return Vec::new();
         }
         self.parts.iter().map(|column| column.part.is_reversible()).collect()
@@ -363,6 +386,13 @@ impl IndexCodec {
     pub fn prefix(&self, values: &[Value]) -> SqlResult<Vec<u8>> {
         let mut key = Vec::with_capacity(16);
         push_index_id(self.id, &mut key);
+        if self.is_hashed {
+            if values.len() != self.parts.len() {
+                return Err(SqlError::internal("a range of hashes"));
+            }
+            push_hash(self.parts.iter().zip(values).map(Ok), &mut key)?;
+            return Ok(key);
+        }
         for (column, value) in self.parts.iter().zip(values) {
             // A NULL bound in a column that has none: nothing orders before it.
             if value.is_null() && !column.part.nullable {
@@ -373,6 +403,24 @@ impl IndexCodec {
         check_length(&key)?;
         Ok(key)
     }
+}
+
+/// Appends the hash of a key's parts; tells whether one of them is NULL. The encoding of each part ends where it says by itself, so
+/// other parts never have the same bytes together.
+fn push_hash<'a>(
+    parts: impl Iterator<Item = SqlResult<(&'a IndexedColumn, &'a Value)>>,
+    key: &mut Vec<u8>,
+) -> SqlResult<bool> {
+    let (mut hash, mut encoded, mut has_null) = (Sha256::new(), Vec::new(), false);
+    for part in parts {
+        let (column, value) = part?;
+        has_null |= value.is_null();
+        encoded.clear();
+        column.part.encode(value, &mut encoded)?;
+        hash.update(&encoded);
+    }
+    key.extend_from_slice(&hash.finalize());
+    Ok(has_null)
 }
 
 /// Writes the value of an entry whose own part of the key has this length.

@@ -161,7 +161,7 @@ fn sizes(table: &Table, row_count: u64) -> (u64, u64) {
 
 /// Distinct values of each prefix of an index's parts, reckoned from the entries at its front.
 fn sample_index(view: &ReadView, table: &Arc<Table>, codec: &IndexCodec, rows: u64) -> SqlResult<Vec<u64>> {
-    if codec.has_terms() || codec.is_copy {
+    if codec.has_terms() || codec.is_copy || codec.is_hashed {
         return Ok(Vec::new());
     }
     let mut cursor = view.scan(table, &codec.full_range(), Direction::Forward);

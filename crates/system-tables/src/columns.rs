@@ -90,12 +90,16 @@ pub fn column_key(table: &TableDef, column: &ColumnDef) -> &'static str {
     }
     let mut keys = table.indexes.iter().filter(first_in);
     let Some(first) = keys.next() else { return "" };
-    let unique_alone = |index: &squall_catalog::IndexDef| index.unique && index.parts.len() == 1;
-    if unique_alone(first) || keys.any(unique_alone) {
+    let (mut is_unique, mut has_order) = (false, false);
+    for index in std::iter::once(first).chain(keys).filter(|index| index.unique && index.parts.len() == 1) {
+        is_unique = true;
+        has_order |= !index.is_hashed();
+    }
+    match is_unique {
         // Without a primary key, a unique key over NOT NULL columns is shown as one.
-        if table.primary_key().is_none() && !column.nullable { "PRI" } else { "UNI" }
-    } else {
-        "MUL"
+        true if has_order && table.primary_key().is_none() && !column.nullable => "PRI",
+        true => "UNI",
+        false => "MUL",
     }
 }
 

@@ -2,8 +2,7 @@
 
 use crate::partition_text::partitioning_text;
 use crate::quoting::{quote, quote_text};
-use crate::type_text::part_text;
-use crate::type_text::{charset_clause, type_text};
+use crate::type_text::{charset_clause, part_text, shown_type, type_text};
 use squall_catalog::{
     Catalog, ColumnDef, ColumnDefault, Database, ForeignKey, IndexDef, IndexType, JSON_PARSER, NGRAM_PARSER,
     ReferentialAction, SequenceRow, TableDef, ViewDef,
@@ -198,8 +197,8 @@ fn index_line(index: &IndexDef, table: &TableDef) -> String {
         })
         .collect();
     let mut line = format!("  {head} ({})", parts.join(","));
-    if matches!(index.index_type, IndexType::Hash | IndexType::Bitmap) {
-        line.push_str(&format!(" USING {}", index.index_type.name()));
+    if matches!(index.index_type, IndexType::Hash | IndexType::LongHash | IndexType::Bitmap) {
+        line.push_str(&format!(" USING {}", shown_type(index.index_type).name()));
     }
     if let Some(graph) = index.vector_graph() {
         line.push_str(&format!(" M={} DISTANCE={}", graph.links, graph.metric.name()));

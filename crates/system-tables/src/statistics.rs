@@ -1,8 +1,8 @@
 //! STATISTICS: one row per part of a key.
 
 use super::{ColumnSpec, Source, TableSpec, int, long_text, s, s_or_null, small_uint, text, u, yes_no};
-use crate::type_text::part_text;
-use squall_catalog::{IndexDef, IndexPart, IndexType, TableDef, TableEntry};
+use crate::type_text::{part_text, shown_type};
+use squall_catalog::{IndexDef, IndexPart, TableDef, TableEntry};
 use squall_registry::VirtualScan;
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
@@ -54,7 +54,10 @@ pub fn index_rows(
         let distinct = shared.store.distinct_prefixes(&data, index.id);
         for (at, part) in index.parts.iter().enumerate() {
             let Some(column) = table.part_column(part) else { continue };
-            let cardinality = distinct.as_ref().and_then(|counts| counts.get(at).copied()).unwrap_or(row_count);
+            let sampled = distinct.as_ref().and_then(|counts| counts.get(at).copied());
+            // Hashes are of all parts together.
+            let is_unknown = index.is_hashed() && at + 1 < index.parts.len();
+            let cardinality = (!is_unknown).then(|| sampled.unwrap_or(row_count) as i64);
             rows.push(vec![
                 s("def"),
                 s(database),
@@ -65,7 +68,7 @@ pub fn index_rows(
                 u(at as u64 + 1),
                 if column.is_hidden() { Value::Null } else { s(&column.name) },
                 order(index, part),
-                Value::Int(cardinality as i64),
+                cardinality.map_or(Value::Null, Value::Int),
                 part_bytes(index, part).map_or(Value::Null, Value::Int),
                 Value::Null,
                 s(if column.nullable { "YES" } else { "" }),
@@ -91,14 +94,5 @@ fn order(index: &IndexDef, part: &IndexPart) -> Value {
         (true, _) => Value::Null,
         (false, true) => s("D"),
         (false, false) => s("A"),
-    }
-}
-
-/// The type that clients know: MySQL has no name for how an index of documents, or of pieces of words, differs from one of words.
-fn shown_type(index_type: IndexType) -> IndexType {
-    match index_type {
-        IndexType::Json | IndexType::Ngram => IndexType::FullText,
-        IndexType::MultiValued => IndexType::BTree,
-        other => other,
     }
 }

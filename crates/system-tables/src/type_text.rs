@@ -1,6 +1,6 @@
 //! Types as text, for SHOW CREATE TABLE, SHOW COLUMNS and information_schema.
 
-use squall_catalog::{ColumnDef, FunctionalPart};
+use squall_catalog::{ColumnDef, FunctionalPart, IndexType};
 use squall_types::{SqlType, StringKind};
 
 /// The type in lower case, such as `varchar(10)` or `int unsigned zerofill`; without character set.
@@ -86,6 +86,16 @@ pub fn part_text(column: &ColumnDef) -> Option<String> {
         FunctionalPart::Cells(_) => return None,
         FunctionalPart::Elements(element) => format!("cast({expression} as {} array)", cast_name(element)),
     })
+}
+
+/// The type that clients know: MySQL has no name for how an index of documents, or of pieces of words, differs from one of words.
+pub fn shown_type(index_type: IndexType) -> IndexType {
+    match index_type {
+        IndexType::Json | IndexType::Ngram => IndexType::FullText,
+        IndexType::MultiValued => IndexType::BTree,
+        IndexType::LongHash => IndexType::Hash,
+        other => other,
+    }
 }
 
 /// A type as CAST names it.

@@ -1,12 +1,13 @@
 //! NEXT VALUE FOR, PREVIOUS VALUE FOR and SETVAL of a sequence.
 
 use super::context::Context;
+use arrow::array::{ArrayRef, Int64Array};
 use squall_catalog::{AccountKey, Invoker, TableEntry};
 use squall_functions::build::CastTarget;
 use squall_functions::expr::{BoundExpr, Call};
 use squall_parser::ast::{Expr, ObjectName, SequenceOperation};
 use squall_registry::{ExprType, ScalarKernel, Volatility};
-use squall_statement_context::{SequenceCall, StatementContext};
+use squall_statement_context::{NestedStatements, SequenceCall, StatementContext};
 use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
 use std::sync::Arc;
 
@@ -27,17 +28,27 @@ enum Operation {
     Set,
 }
 
-impl ScalarKernel for SequenceKernel {
-    fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
+impl SequenceKernel {
+    /// Calls with the session, as the account whose privileges count.
+    fn with_session<T>(
+        &self,
+        context: &StatementContext,
+        call: impl FnOnce(&dyn NestedStatements) -> SqlResult<T>,
+    ) -> SqlResult<T> {
         let outside = || SqlError::internal("a sequence outside of a session");
         let session = context.nested.as_ref().ok_or_else(outside)?;
-        let definer = match &self.definer {
+        match &self.definer {
             Some(account) => {
                 let missing = || SqlError::new(ErrorCode::NoSuchUser, &[&account.user, &account.host]);
-                Some(session.as_account(account).ok_or_else(missing)?)
+                call(&*session.as_account(account).ok_or_else(missing)?)
             }
-            None => None,
-        };
+            None => call(&**session),
+        }
+    }
+}
+
+impl ScalarKernel for SequenceKernel {
+    fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
         let call = match self.operation {
             Operation::Next => SequenceCall::Next,
             Operation::Previous => SequenceCall::Previous,
@@ -52,8 +63,21 @@ impl ScalarKernel for SequenceKernel {
                 SequenceCall::Set { value, is_used: is_used != 0, round }
             }
         };
-        let session = definer.as_ref().unwrap_or(session);
-        Ok(session.sequence_value(&self.database, &self.name, call, context)?.map_or(Value::Null, Value::Int))
+        let value =
+            self.with_session(context, |session| session.sequence_value(&self.database, &self.name, call, context))?;
+        Ok(value.map_or(Value::Null, Value::Int))
+    }
+
+    fn eval_rows(&self, row_count: usize, context: &StatementContext) -> Option<SqlResult<ArrayRef>> {
+        if !matches!(self.operation, Operation::Next) {
+            return None;
+        }
+        let mut values = Vec::with_capacity(row_count);
+        let taken = self.with_session(context, |session| {
+            let mut take = |value| values.push(value);
+            session.next_sequence_values(&self.database, &self.name, row_count, context, &mut take)
+        });
+        Some(taken.map(|()| Arc::new(Int64Array::from(values)) as ArrayRef))
     }
 
     fn waits(&self) -> bool {

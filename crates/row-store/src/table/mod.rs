@@ -357,6 +357,7 @@ impl Table {
                 parts: Vec::new(),
                 terms: None,
                 is_copy: false,
+                is_hashed: false,
             },
         };
         let mut indexes = vec![rows];

@@ -198,13 +198,17 @@ impl Transaction {
                 continue;
             }
             if codec.is_copy {
-                let same = codec.parts.iter().all(|part| old_values[part.ordinal] == values[part.ordinal]);
+                let same = codec.has_same_parts(old_values, values);
                 if moved {
                     changes.push(EntryChange::mark(codec, old_key));
                 }
                 if moved || !same {
                     changes.push(EntryChange::mark(codec, key));
                 }
+                continue;
+            }
+            // Long values are compared sooner than hashed.
+            if codec.is_hashed && !moved && codec.has_same_parts(old_values, values) {
                 continue;
             }
             let before = codec.entry(old_values, old_key)?;

@@ -8,7 +8,7 @@ use crate::collector::Collector;
 use crate::commands::end_session;
 use crate::database::{Database, Shared};
 use crate::result::writer::ConnectionInfo;
-use crate::sequences::{LastValues, SequenceUse, find_sequence};
+use crate::sequences::{KnownSequence, KnownSequences, LastValues, SequenceUse};
 use crate::session::{Authenticated, Session, TemporaryTables};
 use crate::state::appended_rows::Appends;
 use crate::state::image::SessionImage;
@@ -52,6 +52,7 @@ pub(crate) struct SessionStatements {
     client_host: Box<str>,
     appends: Arc<Appends>,
     last_values: Arc<LastValues>,
+    known_sequences: KnownSequences,
     memory: Arc<SessionMemory>,
     pub(crate) depth: u32,
     /// The dynamic privilege that was asked for last, and of which accounts.
@@ -79,6 +80,7 @@ impl SessionStatements {
             client_host: session.security().client_host().into(),
             appends: session.appends.clone(),
             last_values: session.last_values.clone(),
+            known_sequences: KnownSequences::default(),
             memory: session.process.memory.clone(),
             depth: session.nesting.session_depth,
             asked: Mutex::default(),
@@ -100,6 +102,7 @@ impl SessionStatements {
             client_host: self.client_host.clone(),
             appends: self.appends.clone(),
             last_values: self.last_values.clone(),
+            known_sequences: KnownSequences::default(),
             memory: self.memory.clone(),
             depth: self.depth,
             asked: Mutex::default(),
@@ -118,6 +121,35 @@ impl SessionStatements {
     /// The session's grants now: a statement that a function runs may come after a REVOKE.
     fn access(&self, shared: &Shared) -> Arc<AccessMap> {
         shared.accounts.access_now(&self.account, &self.active_grants)
+    }
+
+    /// Calls with a sequence that the account may use. `changes` says that it needs INSERT, and not only SELECT.
+    fn with_sequence<T>(
+        &self,
+        (database, name): (&str, &str),
+        changes: bool,
+        context: &StatementContext,
+        call: impl FnOnce(&KnownSequence, &SequenceUse<'_>) -> SqlResult<T>,
+    ) -> SqlResult<T> {
+        let shared = self.shared()?;
+        let (needed, word) = if changes { (Privileges::INSERT, "INSERT") } else { (Privileges::SELECT, "SELECT") };
+        let refuse = |privileges: Privileges| match privileges.contains(needed) {
+            true => Ok(()),
+            false => {
+                let (user, host) = (&self.account.user, &self.client_host);
+                Err(SqlError::new(ErrorCode::TableAccessDenied, &[&word, user, host, &name]))
+            }
+        };
+        let places = (&shared.sequences, &shared.state);
+        let known = self.known_sequences.find(places, (database, name), || self.access(&shared), refuse)?;
+        if changes {
+            if context.is_read_only {
+                return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]));
+            }
+            check_writable_for(&shared, &known.access)?;
+        }
+        let seconds = Values(&context.variables.session).number(ids::INNODB_LOCK_WAIT_TIMEOUT);
+        call(&known, &SequenceUse { state: &shared.state, context, lock_wait: Duration::from_secs(seconds) })
     }
 
     fn image(&self, context: &StatementContext) -> SessionImage {
@@ -203,26 +235,21 @@ impl NestedStatements for SessionStatements {
         call: SequenceCall,
         context: &StatementContext,
     ) -> SqlResult<Option<i64>> {
-        let shared = self.shared()?;
-        let (needed, word) = match call {
-            SequenceCall::Previous => (Privileges::SELECT, "SELECT"),
-            SequenceCall::Next | SequenceCall::Set { .. } => (Privileges::INSERT, "INSERT"),
-        };
-        let access = self.access(&shared);
-        if !access.on_table(database, name).contains(needed) {
-            let (user, host) = (&self.account.user, &self.client_host);
-            return Err(SqlError::new(ErrorCode::TableAccessDenied, &[&word, user, host, &name]));
-        }
-        let found = find_sequence(&shared.catalog.load(), database, name)?;
-        if call != SequenceCall::Previous {
-            if context.is_read_only {
-                return Err(SqlError::new(ErrorCode::ReadOnlyTransaction, &[]));
-            }
-            check_writable_for(&shared, &access)?;
-        }
-        let seconds = Values(&context.variables.session).number(ids::INNODB_LOCK_WAIT_TIMEOUT);
-        let by = SequenceUse { state: &shared.state, context, lock_wait: Duration::from_secs(seconds) };
-        shared.sequences.call(&found, call, &self.last_values, &by)
+        let changes = call != SequenceCall::Previous;
+        self.with_sequence((database, name), changes, context, |known, by| known.call(call, &self.last_values, by))
+    }
+
+    fn next_sequence_values(
+        &self,
+        database: &str,
+        name: &str,
+        count: usize,
+        context: &StatementContext,
+        take: &mut dyn FnMut(i64),
+    ) -> SqlResult<()> {
+        self.with_sequence((database, name), true, context, |known, by| {
+            known.next_values(count, &self.last_values, by, take)
+        })
     }
 
     fn sees_table(&self, database: &str, table: &str) -> bool {

@@ -9,7 +9,7 @@ mod reserved;
 use parking_lot::{Mutex, MutexGuard};
 use reserved::Reserved;
 use rustc_hash::FxHashMap;
-use squall_catalog::{Catalog, IndexId, SequenceRow, TableDef, TableEntry, TableId};
+use squall_catalog::{AccessMap, Catalog, IndexId, Privileges, SequenceRow, TableDef, TableEntry, TableId};
 use squall_row_store::{
     Direction, LockWait, ReadView, Row, Table, TableLock, Transaction, TransactionOptions, ValueRange,
 };
@@ -98,51 +98,6 @@ impl Sequences {
         used.entry(table.id).or_default().clone()
     }
 
-    /// Carries out a call.
-    ///
-    /// # Errors
-    /// Those of `NestedStatements::sequence_value`.
-    pub fn call(
-        &self,
-        found: &FoundSequence,
-        call: SequenceCall,
-        last: &LastValues,
-        by: &SequenceUse<'_>,
-    ) -> SqlResult<Option<i64>> {
-        let id = found.table.id;
-        if call == SequenceCall::Previous {
-            return Ok(last.lock().get(&id).copied());
-        }
-        let sequence = self.get(by.state, &found.table);
-        let mut reserved = sequence.lock(by.context)?;
-        let known = match &mut *reserved {
-            Some(known) => known,
-            unknown => unknown.insert(Reserved::nothing(by.change(found, |_| Ok(None))?)),
-        };
-        match call {
-            SequenceCall::Set { value, is_used, round } => {
-                let Some(set) = known.set_to(value, is_used, round) else { return Ok(None) };
-                by.change(found, |_| Ok(Some(set.row.clone())))?;
-                *known = set;
-                Ok(Some(value))
-            }
-            SequenceCall::Next | SequenceCall::Previous => {
-                let value = match known.take() {
-                    Some(value) => value,
-                    None => {
-                        let mut more = known.more().ok_or_else(|| found.error(ErrorCode::SequenceRunOut))?;
-                        by.change(found, |_| Ok(Some(more.row.clone())))?;
-                        let first = more.take().ok_or_else(|| found.error(ErrorCode::SequenceRunOut))?;
-                        *known = more;
-                        first
-                    }
-                };
-                last.lock().insert(id, value);
-                Ok(Some(value))
-            }
-        }
-    }
-
     /// ALTER SEQUENCE: what was reserved and not handed out is lost.
     ///
     /// # Errors
@@ -161,11 +116,147 @@ impl Sequences {
     }
 }
 
+/// Most that are kept. A statement that uses more of them looks them up again.
+const KNOWN_MAX: usize = 8;
+
+/// A sequence, and what the session may do with it. Both hold for one version of the catalog and of the accounts: definitions and REVOKE
+/// make others.
+#[derive(Debug)]
+pub(crate) struct KnownSequence {
+    pub found: FoundSequence,
+    pub access: Arc<AccessMap>,
+    /// Those on its table.
+    pub privileges: Privileges,
+    sequence: Arc<Sequence>,
+    catalog: u64,
+    accounts: u64,
+}
+
+/// The last ones of a session with one account.
+#[derive(Debug, Default)]
+pub(crate) struct KnownSequences(Mutex<Vec<Arc<KnownSequence>>>);
+
+impl KnownSequences {
+    /// The sequence of a name. `access` gives what the account may do now; `refuse` says why these privileges on the table are not enough.
+    ///
+    /// # Errors
+    /// That of `refuse`, and those of [`find_sequence`].
+    pub fn find(
+        &self,
+        (sequences, state): (&Sequences, &ServerState),
+        (database, name): (&str, &str),
+        access: impl FnOnce() -> Arc<AccessMap>,
+        refuse: impl Fn(Privileges) -> SqlResult<()>,
+    ) -> SqlResult<Arc<KnownSequence>> {
+        // Before anything is looked up: what changes meanwhile is looked up again.
+        let (catalog, accounts) = (state.catalog.version(), state.accounts.load_now().version);
+        let mut known = self.0.lock();
+        let is_it = |known: &Arc<KnownSequence>| known.found.table.name == name && known.found.database == database;
+        let place = known.iter().position(is_it);
+        if let Some(place) = place {
+            let kept = &known[place];
+            if kept.catalog == catalog && kept.accounts == accounts {
+                refuse(kept.privileges)?;
+                return Ok(kept.clone());
+            }
+            known.remove(place);
+        }
+        let access = access();
+        let privileges = access.on_table(database, name);
+        refuse(privileges)?;
+        let found = find_sequence(&state.catalog.load(), database, name)?;
+        let sequence = sequences.get(state, &found.table);
+        let made = Arc::new(KnownSequence { found, access, privileges, sequence, catalog, accounts });
+        if known.len() == KNOWN_MAX {
+            known.remove(0);
+        }
+        known.push(made.clone());
+        Ok(made)
+    }
+}
+
+impl KnownSequence {
+    /// Carries out a call.
+    ///
+    /// # Errors
+    /// Those of `NestedStatements::sequence_value`, beside the ones of [`KnownSequences::find`].
+    pub fn call(&self, call: SequenceCall, last: &LastValues, by: &SequenceUse<'_>) -> SqlResult<Option<i64>> {
+        let found = &self.found;
+        let id = found.table.id;
+        if call == SequenceCall::Previous {
+            return Ok(last.lock().get(&id).copied());
+        }
+        match call {
+            SequenceCall::Set { value, is_used, round } => {
+                let mut reserved = self.sequence.lock(by.context)?;
+                let known = by.known(found, &mut reserved)?;
+                let Some(set) = known.set_to(value, is_used, round) else { return Ok(None) };
+                by.change(found, |_| Ok(Some(set.row.clone())))?;
+                *known = set;
+                Ok(Some(value))
+            }
+            SequenceCall::Next | SequenceCall::Previous => {
+                let mut next = None;
+                self.next_values(1, last, by, &mut |value| next = Some(value))?;
+                Ok(next)
+            }
+        }
+    }
+
+    /// Hands out the next values. Other sessions wait until all of them are handed out.
+    ///
+    /// # Errors
+    /// Those of [`KnownSequence::call`]; values that were handed out before are lost.
+    pub fn next_values(
+        &self,
+        count: usize,
+        last: &LastValues,
+        by: &SequenceUse<'_>,
+        take: &mut dyn FnMut(i64),
+    ) -> SqlResult<()> {
+        let mut reserved = self.sequence.lock(by.context)?;
+        let known = by.known(&self.found, &mut reserved)?;
+        let mut newest = None;
+        let taken = (0..count).try_for_each(|_| {
+            let value = match known.take() {
+                Some(value) => value,
+                None => by.next_reserved(&self.found, known)?,
+            };
+            newest = Some(value);
+            take(value);
+            Ok(())
+        });
+        if let Some(value) = newest {
+            last.lock().insert(self.found.table.id, value);
+        }
+        taken
+    }
+}
+
 impl SequenceUse<'_> {
     fn begin(&self) -> Transaction {
         let options = TransactionOptions { durability: self.state.durability(), ..TransactionOptions::autocommit() };
         // As one of the session's own it does not wait for what the session has locked, and KILL ends its waiting.
         self.state.store.begin_with(options, Some(self.context.connection_id))
+    }
+
+    /// What is reserved; its row is read if that is not known.
+    fn known<'r>(&self, found: &FoundSequence, reserved: &'r mut Option<Reserved>) -> SqlResult<&'r mut Reserved> {
+        Ok(match reserved {
+            Some(known) => known,
+            unknown => unknown.insert(Reserved::nothing(self.change(found, |_| Ok(None))?)),
+        })
+    }
+
+    /// Reserves more values; the first of them.
+    fn next_reserved(&self, found: &FoundSequence, known: &mut Reserved) -> SqlResult<i64> {
+        self.context.kill.check()?;
+        let run_out = || found.error(ErrorCode::SequenceRunOut);
+        let mut more = known.more().ok_or_else(run_out)?;
+        self.change(found, |_| Ok(Some(more.row.clone())))?;
+        let first = more.take().ok_or_else(run_out)?;
+        *known = more;
+        Ok(first)
     }
 
     /// Reads the row, and gives it the values that `change` says; what it has then. The change is durable.

@@ -71,6 +71,20 @@ pub trait NestedStatements: Debug + Send + Sync {
         context: &StatementContext,
     ) -> SqlResult<Option<i64>>;
 
+    /// The next values of a sequence, as many as are asked for, each as [`NestedStatements::sequence_value`] gives it. `take` gets one after the
+    /// other, also those before an error.
+    ///
+    /// # Errors
+    /// Those of [`NestedStatements::sequence_value`].
+    fn next_sequence_values(
+        &self,
+        database: &str,
+        name: &str,
+        count: usize,
+        context: &StatementContext,
+        take: &mut dyn FnMut(i64),
+    ) -> SqlResult<()>;
+
     /// Whether the caller has a privilege on a table, so that messages may name it.
     fn sees_table(&self, database: &str, table: &str) -> bool;
 
