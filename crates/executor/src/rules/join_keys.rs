@@ -10,13 +10,15 @@ use crate::operator::Operator;
 use crate::operators::as_hash_join;
 use crate::operators::pass_through::{PassThrough, PassThroughExec};
 use crate::rewrite::{replace_nodes, with_inputs};
-use crate::runtime_filters::join_keys::{JoinKeys, Keys};
+use crate::runtime_filters::join_keys::{JoinKeys, Keys, is_key_type};
+use crate::star::exec::StarExec;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{JoinType, NullEquality, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::projection::ProjectionExec;
@@ -24,20 +26,10 @@ use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use futures::StreamExt;
-use squall_types::SqlType;
 use std::sync::Arc;
 
 /// The build side has to have this many times fewer rows for its keys to be worth a test.
 const FEWER_TIMES: f64 = 2.0;
-
-/// Whether a column's codes are the whole numbers that joins compare.
-fn is_key_type(sql_type: &SqlType) -> bool {
-    match sql_type {
-        SqlType::Int { .. } | SqlType::Date | SqlType::DateTime { .. } | SqlType::Year => true,
-        SqlType::Decimal { precision, .. } => *precision <= 18,
-        _ => false,
-    }
-}
 
 /// The rule. It comes after those that choose the sides of joins.
 #[derive(Debug)]
@@ -103,6 +95,10 @@ fn tested(
         let pays = build_rows * FEWER_TIMES <= scan.visible_rows() as f64;
         return Ok((is_key && pays && scan.fetch.is_none()).then(|| scan.with_join_keys(ordinal, keys.clone()) as _));
     }
+    if let Some(star) = StarExec::of(plan.as_ref()) {
+        let pays = build_rows * FEWER_TIMES <= star.rows_of_fact() as f64;
+        return Ok(if pays { star.with_join_keys(column, keys)?.map(|star| star as _) } else { None });
+    }
     // Which child has the column, and where in it.
     let children = plan.children();
     let (child, at) = if let Some(filter) = plan.downcast_ref::<FilterExec>() {
@@ -114,6 +110,9 @@ fn tested(
     } else if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
         let expr = projection.expr().get(column).map(|projected| &projected.expr);
         (0, expr.and_then(|expr| expr.downcast_ref::<Column>()).map(Column::index))
+    } else if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
+        // All rows of a group have its keys, so groups that have no partner may as well have no rows.
+        (0, grouped_by(aggregate, column))
     } else if let Some(join) = as_hash_join(plan) {
         let at = match &join.projection {
             Some(projection) => projection.get(column).copied(),
@@ -129,6 +128,17 @@ fn tested(
     let mut children: Vec<Arc<dyn ExecutionPlan>> = children.into_iter().cloned().collect();
     children[child] = input;
     with_inputs(plan, children).map(Some)
+}
+
+/// The column of its input that a column of an aggregation's result is, if rows are grouped by it.
+fn grouped_by(aggregate: &AggregateExec, column: usize) -> Option<usize> {
+    let groups = aggregate.group_expr();
+    // Grouping sets make groups without some keys. A limit counts groups.
+    if !groups.is_single() || aggregate.limit_options().is_some() {
+        return None;
+    }
+    let (expr, _) = groups.expr().get(column)?;
+    expr.downcast_ref::<Column>().map(Column::index)
 }
 
 /// The side of a join that a column of its result is of, and where in it, if rows of that side may be left out before the join as well as
