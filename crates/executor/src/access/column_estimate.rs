@@ -20,7 +20,7 @@ const ZONES_TRIED: usize = 4;
 const ROWS_TRIED: usize = 2048;
 
 /// The share of a table's rows for which a condition is true, nearly.
-pub(super) fn share(condition: &Condition, source: &RowTable, snapshot: &ColumnSnapshot) -> f64 {
+pub(crate) fn share(condition: &Condition, source: &RowTable, snapshot: &ColumnSnapshot) -> f64 {
     match condition {
         Condition::Constant(true) => return 1.0,
         Condition::Constant(false) => return 0.0,
@@ -40,7 +40,7 @@ pub(super) fn share(condition: &Condition, source: &RowTable, snapshot: &ColumnS
 }
 
 /// What is known of a table's columns in all of its rows.
-pub(super) fn columns(source: &RowTable, snapshot: &ColumnSnapshot, projection: &[usize]) -> Vec<ColumnStatistics> {
+pub(crate) fn columns(source: &RowTable, snapshot: &ColumnSnapshot, projection: &[usize]) -> Vec<ColumnStatistics> {
     let rows: u64 = snapshot.segments.iter().map(|segment| segment.visible_rows()).sum();
     let rows = rows as usize + snapshot.delta.len();
     projection.iter().map(|ordinal| column(source, snapshot, *ordinal, rows)).collect()

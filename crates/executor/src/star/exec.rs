@@ -2,6 +2,7 @@
 
 use super::answer::rows_of;
 use super::dimension::DimensionRows;
+use super::estimate::estimate;
 use super::list::listed;
 use super::spec::{GroupPart, StarSpec};
 use crate::access::column_scan::{ROWS_SKIPPED_BY_BITMAPS, ROWS_SKIPPED_BY_ZONE_MAPS};
@@ -12,7 +13,7 @@ use crate::runtime_filters::JoinKeys;
 use crate::runtime_filters::join_keys::is_key_type;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use datafusion::common::{Result, internal_err};
+use datafusion::common::{Result, Statistics, internal_err};
 use datafusion::execution::context::SessionState;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
@@ -55,6 +56,7 @@ pub struct StarExec {
     beside: Beside,
     dimensions: Vec<Arc<dyn ExecutionPlan>>,
     join_keys: Vec<ColumnKeys>,
+    statistics: Arc<Statistics>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -81,8 +83,15 @@ impl StarExec {
             Boundedness::Bounded,
         );
         let metrics = ExecutionPlanMetricsSet::new();
-        let join_keys = Vec::new();
-        Ok(StarExec { spec, filter, beside, dimensions, join_keys, properties: Arc::new(properties), metrics })
+        let (join_keys, statistics) = (Vec::new(), Arc::new(Statistics::new_unknown(&beside.schema)));
+        let properties = Arc::new(properties);
+        Ok(StarExec { spec, filter, beside, dimensions, join_keys, statistics, properties, metrics })
+    }
+
+    /// The same, with an estimate of its rows as a statement sees the column table.
+    pub fn with_estimate(mut self, env: &StatementEnv) -> StarExec {
+        self.statistics = Arc::new(estimate(&self.spec, &self.beside.schema, env));
+        self
     }
 
     /// The same for groups of which a column is among the keys of a join; `None` if that is no column of the column table.
@@ -93,6 +102,7 @@ impl StarExec {
         }
         let (spec, filter, beside) = (self.spec.clone(), self.filter.clone(), self.beside.clone());
         let mut star = StarExec::new(spec, filter, beside, self.dimensions.clone())?;
+        star.statistics = self.statistics.clone();
         star.join_keys = self.join_keys.iter().cloned().chain([(*ordinal, keys.clone())]).collect();
         Ok(Some(Arc::new(star)))
     }
@@ -142,6 +152,7 @@ impl Operator for StarExec {
     fn over(self: Arc<Self>, inputs: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<Self>> {
         let mut star = StarExec::new(self.spec.clone(), self.filter.clone(), self.beside.clone(), inputs)?;
         star.join_keys.clone_from(&self.join_keys);
+        star.statistics = self.statistics.clone();
         Ok(Arc::new(star))
     }
 
@@ -166,6 +177,10 @@ impl Operator for StarExec {
 
     fn counters(&self) -> Option<&ExecutionPlanMetricsSet> {
         Some(&self.metrics)
+    }
+
+    fn estimate(&self, _: &[Arc<Statistics>], _: Option<usize>) -> Result<Arc<Statistics>> {
+        Ok(self.statistics.clone())
     }
 }
 

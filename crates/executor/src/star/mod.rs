@@ -6,12 +6,13 @@
 //! DataFusion's plan runs instead.
 //!
 //! Reading order: `spec` (the parts of such a query), `recognize` (which plans are star queries), `arithmetic` (which expressions the kernel computes), `node` (the logical
-//! operator), `dimension`, `exec` and `answer` (running it), `list` (GROUP_CONCAT, which is no star query but begins
+//! operator), `dimension`, `estimate`, `exec` and `answer` (running it), `list` (GROUP_CONCAT, which is no star query but begins
 //! like one).
 
 mod answer;
 mod arithmetic;
 mod dimension;
+mod estimate;
 pub mod exec;
 mod list;
 pub mod node;

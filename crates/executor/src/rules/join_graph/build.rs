@@ -120,16 +120,14 @@ fn build_join(graph: &Graph, left: &Tree, right: &Tree, needed: &Columns) -> Res
 
 /// The keys by which two sets are joined: those of the first, and of the second.
 fn equalities_between(graph: &Graph, left: Set, right: Set) -> Vec<(Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>)> {
-    let pairs = graph.equalities.iter().filter_map(|equality| {
-        let [one, other] = &equality.sides;
-        let has = |set: Set, input: usize| set >> input & 1 == 1;
-        if has(left, one.input) && has(right, other.input) {
-            Some((one.expr.clone(), other.expr.clone()))
-        } else if has(left, other.input) && has(right, one.input) {
-            Some((other.expr.clone(), one.expr.clone()))
-        } else {
-            None
-        }
+    let pairs = graph.classes.iter().filter_map(|class| {
+        // What a semi join has tested does not come out of it.
+        let of = |set: Set| {
+            class.iter().find(|key| {
+                set >> key.input & 1 == 1 && (set == 1 << key.input || graph.inputs[key.input].semi.is_none())
+            })
+        };
+        Some((of(left)?.expr.clone(), of(right)?.expr.clone()))
     });
     pairs.collect()
 }

@@ -24,7 +24,7 @@ pub(super) type Set = u64;
 /// A tree of joins taken apart. Its expressions are over the columns of all inputs one after another.
 pub(super) struct Graph {
     pub(super) inputs: Vec<Input>,
-    pub(super) equalities: Vec<Equality>,
+    pub(super) classes: Vec<Class>,
     pub(super) filters: Vec<Condition>,
     /// What comes out.
     pub(super) output: Vec<Arc<dyn PhysicalExpr>>,
@@ -49,13 +49,12 @@ pub(super) struct Semi {
     pub(super) filter: Option<Condition>,
 }
 
-/// Two keys that are equal, each of one input.
-pub(super) struct Equality {
-    pub(super) sides: [Key; 2],
-}
+/// Keys that are all equal, each of another input. Where two sets of inputs are joined that have some of them, one pair is enough: those of
+/// each set are equal already.
+pub(super) type Class = Vec<Key>;
 
 /// A key of an input.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub(super) struct Key {
     pub(super) input: usize,
     pub(super) expr: Arc<dyn PhysicalExpr>,
@@ -92,7 +91,7 @@ fn is_tree(plan: &Arc<dyn ExecutionPlan>) -> bool {
 impl Graph {
     /// Takes the joins of a plan apart; `None` if they have to stay as they are.
     pub(super) fn of(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Graph>> {
-        let mut graph = Graph { inputs: Vec::new(), equalities: Vec::new(), filters: Vec::new(), output: Vec::new() };
+        let mut graph = Graph { inputs: Vec::new(), classes: Vec::new(), filters: Vec::new(), output: Vec::new() };
         let Some(output) = graph.add(plan)? else { return Ok(None) };
         graph.output = output;
         Ok(Some(graph))
@@ -132,7 +131,7 @@ impl Graph {
             else {
                 return Ok(None);
             };
-            self.equalities.push(Equality { sides: [left, right] });
+            self.add_equality(left, right);
         }
         if let Some(filter) = join.filter() {
             let sides: Vec<Arc<dyn PhysicalExpr>> = filter
@@ -150,6 +149,29 @@ impl Graph {
         }
         let both = if is_inner { left.into_iter().chain(right).collect() } else { left };
         Ok(Some(projected(both, join.projection.as_ref().map(|columns| columns.as_ref()))))
+    }
+
+    /// Equal keys that come together by one more equality are one class, unless they are of one input, within which they may differ.
+    fn add_equality(&mut self, left: Key, right: Key) {
+        let of = |key: &Key| self.classes.iter().position(|class| class.contains(key));
+        let old = [of(&left), of(&right)];
+        if old[0].is_some() && old[0] == old[1] {
+            return;
+        }
+        let keys =
+            |class: Option<usize>, key: &Key| class.map_or_else(|| vec![key.clone()], |at| self.classes[at].clone());
+        let (mut all, others) = (keys(old[0], &left), keys(old[1], &right));
+        if all.iter().any(|key| others.iter().any(|other| other.input == key.input)) {
+            self.classes.push(vec![left, right]);
+            return;
+        }
+        all.extend(others);
+        let mut at = 0;
+        self.classes.retain(|_| {
+            at += 1;
+            !old.contains(&Some(at - 1))
+        });
+        self.classes.push(all);
     }
 
     /// `semi` says whether it is the other side of an anti join, if it is that of a semi join at all.

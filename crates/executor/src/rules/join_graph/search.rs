@@ -50,8 +50,12 @@ struct Search<'g> {
     rows: Vec<f64>,
     /// Whether keys of a join let the input read less.
     skips: Vec<bool>,
-    /// Pairs of inputs with equalities, and the share of pairs of rows that have a partner, or of rows if one is a semi join's.
-    edges: Vec<(usize, usize, f64)>,
+    /// Distinct values of each class's keys, by input.
+    classes: Vec<Vec<(usize, f64)>>,
+    /// Pairs of inputs with several equalities, and by how much more pairs of rows are partners than these alone tell.
+    composite: Vec<(Set, f64)>,
+    /// For inputs of semi joins: the share of rows of the others that stay.
+    shares: Vec<f64>,
 }
 
 /// A part of the search.
@@ -68,43 +72,55 @@ impl<'g> Search<'g> {
         let rows = graph.inputs.iter().map(|input| Some(*input.statistics.num_rows.get_value()? as f64));
         let rows: Vec<f64> = rows.map(|rows| rows.map(|rows| rows.max(1.0))).collect::<Option<_>>()?;
         let skips = graph.inputs.iter().map(is_scan_by_column).collect();
-        let mut search = Search { graph, rows, skips, edges: Vec::new() };
-        let mut pairs: Vec<(usize, usize)> = Vec::new();
-        for equality in &graph.equalities {
-            let pair = (equality.sides[0].input, equality.sides[1].input);
-            if pair.0 != pair.1 && !pairs.contains(&pair) && !pairs.contains(&(pair.1, pair.0)) {
-                pairs.push(pair);
-            }
-        }
-        search.edges = pairs.into_iter().map(|(left, right)| (left, right, search.share(left, right))).collect();
+        let mut search = Search { graph, rows, skips, classes: Vec::new(), composite: Vec::new(), shares: Vec::new() };
+        let distinct = |key: &Key| (key.input, search.distinct(key));
+        search.classes = graph.classes.iter().map(|class| class.iter().map(distinct).collect()).collect();
+        search.shares = (0..graph.inputs.len()).map(|input| search.share(input)).collect();
+        search.composite = search.composite_keys();
         Some(search)
     }
 
-    /// The share of pairs of rows of two inputs that are partners by all of their equalities; the share of the left rows that have a
-    /// partner, if the right one is a semi join's.
-    fn share(&self, left: usize, right: usize) -> f64 {
-        let mut distinct = [1.0_f64; 2];
-        for equality in &self.graph.equalities {
-            for key in &equality.sides {
-                let is_pair = equality.sides.iter().all(|key| key.input == left || key.input == right);
-                if is_pair {
-                    distinct[usize::from(key.input == right)] *= self.distinct(key);
-                }
-            }
+    fn is_semi(&self, input: usize) -> bool {
+        self.graph.inputs[input].semi.is_some()
+    }
+
+    /// The share of the others' rows that stay after the semi join with an input; 1 if there is none.
+    fn share(&self, input: usize) -> f64 {
+        let Some(semi) = &self.graph.inputs[input].semi else { return 1.0 };
+        let (mut share, mut keys) = (1.0_f64, 1.0_f64);
+        for class in self.classes.iter().filter(|class| class.iter().any(|(of, _)| *of == input)) {
+            let own = class.iter().filter(|(of, _)| *of == input).fold(1.0_f64, |_, (_, distinct)| *distinct);
+            let others = class.iter().filter(|(of, _)| !self.is_semi(*of)).map(|(_, distinct)| *distinct);
+            share *= (own / others.fold(f64::MAX, f64::min).max(1.0)).min(1.0);
+            keys *= own;
         }
-        // Keys of several columns differ in no more rows than there are.
-        let distinct = [distinct[0].min(self.rows[left]), distinct[1].min(self.rows[right])];
-        match &self.graph.inputs[right].semi {
-            None => 1.0 / distinct[0].max(distinct[1]).max(1.0),
-            Some(semi) => {
-                let mut share = (distinct[1] / distinct[0]).min(1.0);
-                if semi.filter.is_some() {
-                    // Each of the partners may meet it.
-                    share *= 1.0 - (1.0 - SELECTIVITY).powf((self.rows[right] / distinct[1]).max(1.0));
-                }
-                if semi.anti { (1.0 - share).max(SELECTIVITY / 2.0) } else { share }
-            }
+        if semi.filter.is_some() {
+            // Each of the partners may meet it.
+            let partners = (self.rows[input] / keys.min(self.rows[input])).max(1.0);
+            share *= 1.0 - (1.0 - SELECTIVITY).powf(partners);
         }
+        if semi.anti { (1.0 - share).max(SELECTIVITY / 2.0) } else { share }
+    }
+
+    /// Keys of several columns have no more values than there are rows.
+    fn composite_keys(&self) -> Vec<(Set, f64)> {
+        let inputs = 0..self.rows.len();
+        let pairs = inputs.clone().flat_map(|left| (left + 1..inputs.end).map(move |right| (left, right)));
+        let more =
+            pairs.filter(|(left, right)| !self.is_semi(*left) && !self.is_semi(*right)).filter_map(|(left, right)| {
+                let of = |class: &[(usize, f64)], input: usize| {
+                    class.iter().find(|(of, _)| *of == input).map(|(_, distinct)| *distinct)
+                };
+                let common: Vec<(f64, f64)> =
+                    self.classes.iter().filter_map(|class| of(class, left).zip(of(class, right))).collect();
+                let by_columns: f64 = common.iter().map(|(left, right)| left.max(*right)).product();
+                let values = |all: f64, rows: f64| all.min(rows);
+                let left_values = values(common.iter().map(|(left, _)| left).product(), self.rows[left]);
+                let right_values = values(common.iter().map(|(_, right)| right).product(), self.rows[right]);
+                let more = by_columns / left_values.max(right_values).max(1.0);
+                (common.len() > 1 && more > 1.0).then_some((1 << left | 1 << right, more))
+            });
+        more.collect()
     }
 
     /// Distinct values of a key: as many as rows, if nothing is known of it.
@@ -121,33 +137,40 @@ impl<'g> Search<'g> {
         let has = |input: usize| set >> input & 1 == 1;
         let inputs = (0..self.rows.len()).filter(|input| has(*input) && self.graph.inputs[*input].semi.is_none());
         let rows: f64 = inputs.map(|input| self.rows[input]).product();
-        let edges = self.edges.iter().filter(|(left, right, _)| has(*left) && has(*right));
-        let shares: f64 = edges.map(|(_, _, share)| share).product();
+        // Of each class, all but the key of the fewest values.
+        let apart: f64 = self
+            .classes
+            .iter()
+            .map(|class| {
+                let keys = class.iter().filter(|(input, _)| has(*input) && !self.is_semi(*input));
+                let (all, least) =
+                    keys.fold((1.0, f64::MAX), |(all, least), (_, distinct)| (all * distinct, distinct.min(least)));
+                all / if least == f64::MAX { 1.0 } else { least }
+            })
+            .product();
+        let more: f64 = self.composite.iter().filter(|(pair, _)| pair & !set == 0).map(|(_, more)| more).product();
+        let staying: f64 = (0..self.rows.len()).filter(|input| has(*input)).map(|input| self.shares[input]).product();
         let filters = self.graph.filters.iter().filter(|filter| filter.inputs & !set == 0).count();
-        (rows * shares * SELECTIVITY.powi(filters as i32)).max(1.0)
+        (rows / apart * more * staying * SELECTIVITY.powi(filters as i32)).max(1.0)
     }
 
     /// The join of two parts, if there is one: the right one may be the input of a semi join.
     fn join(&self, (left_set, left): (Set, &Found), (right_set, right): (Set, &Found)) -> Option<Found> {
         let is_semi = |set: Set| set.is_power_of_two() && self.input(set).semi.is_some();
-        if is_semi(left_set) {
-            return None;
-        }
-        let related = self.edges.iter().any(|(one, other, _)| {
-            let (one, other) = (1 << one, 1 << other);
-            left_set & one != 0 && right_set & other != 0 || left_set & other != 0 && right_set & one != 0
-        });
-        if !related {
+        // Keys of semi joins' inputs do not come out of these.
+        let in_set = |class: &[(usize, f64)], set: Set| {
+            class.iter().any(|(input, _)| set >> input & 1 == 1 && (set == 1 << input || !self.is_semi(*input)))
+        };
+        if is_semi(left_set) || !self.classes.iter().any(|class| in_set(class, left_set) && in_set(class, right_set)) {
             return None;
         }
         if is_semi(right_set) {
             // All that its equalities and its condition read has to be there.
-            let number = right_set.trailing_zeros() as usize;
             let semi = self.input(right_set).semi.as_ref()?;
             let read = semi.filter.as_ref().map_or(0, |filter| filter.inputs & !right_set);
-            let of_it = self.graph.equalities.iter().filter(|equality| equality.sides[1].input == number);
-            let read = of_it.fold(read, |read, equality| read | 1 << equality.sides[0].input);
-            if read & !left_set != 0 {
+            let keyed =
+                self.classes.iter().filter(|class| in_set(class, right_set)).all(|class| in_set(class, left_set));
+            if read & !left_set != 0 || !keyed {
                 return None;
             }
         }
