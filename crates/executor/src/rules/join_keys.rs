@@ -12,8 +12,10 @@ use crate::operators::pass_through::{PassThrough, PassThroughExec};
 use crate::rewrite::{replace_nodes, with_inputs};
 use crate::runtime_filters::join_keys::{JoinKeys, Keys, is_key_type};
 use crate::star::exec::StarExec;
+use arrow::record_batch::RecordBatch;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{JoinType, NullEquality, Result};
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
@@ -191,27 +193,49 @@ impl PassThrough for KeysOfSide {
         let schema = input.schema();
         let partitions = input.output_partitioning().partition_count();
         self.0.iter().for_each(|(_, keys)| keys.begin(partitions));
+        let pool = task.memory_pool().clone();
         let input = input.execute(partition, task)?;
-        let found: Vec<_> = self.0.iter().map(|(expr, keys)| (expr.clone(), keys.clone(), Keys::default())).collect();
+        let noting = |(expr, whole): &(Arc<dyn PhysicalExpr>, Arc<JoinKeys>)| Noting {
+            expr: expr.clone(),
+            whole: whole.clone(),
+            keys: Keys::default(),
+            paid: MemoryConsumer::new("JoinKeys").register(&pool),
+        };
+        let found: Vec<Noting> = self.0.iter().map(noting).collect();
         let rows = futures::stream::unfold((input, found), |(mut input, mut found)| async move {
             match input.next().await {
-                Some(Ok(batch)) => {
-                    for (expr, _, keys) in &mut found {
-                        match expr.evaluate(&batch).and_then(|values| values.into_array(batch.num_rows())) {
-                            Ok(values) => keys.add_array(&values),
-                            Err(error) => return Some((Err(error), (input, found))),
-                        }
-                    }
-                    Some((Ok(batch), (input, found)))
-                }
+                Some(Ok(batch)) => match found.iter_mut().try_for_each(|noting| noting.add(&batch)) {
+                    Ok(()) => Some((Ok(batch), (input, found))),
+                    Err(error) => Some((Err(error), (input, found))),
+                },
                 // Keys of a side that failed are never complete.
                 Some(Err(error)) => Some((Err(error), (input, found))),
                 None => {
-                    found.into_iter().for_each(|(_, whole, keys)| whole.end(keys));
+                    found.into_iter().for_each(|noting| noting.whole.end(noting.keys, noting.paid));
                     None
                 }
             }
         });
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
+    }
+}
+
+/// The keys of one equality, as a partition of the build side is read.
+struct Noting {
+    expr: Arc<dyn PhysicalExpr>,
+    whole: Arc<JoinKeys>,
+    keys: Keys,
+    paid: MemoryReservation,
+}
+
+impl Noting {
+    fn add(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.keys.add_array(&self.expr.evaluate(batch)?.into_array(batch.num_rows())?);
+        // Once as they come, and once as a set.
+        if self.paid.try_resize(2 * self.keys.memory_bytes()).is_err() {
+            self.keys.give_up();
+            self.paid.resize(0);
+        }
+        Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Decimal128Type, Int64Type, UInt64Type};
+use datafusion::execution::memory_pool::MemoryReservation;
 use parking_lot::Mutex;
 use squall_column_store::Datum;
 use squall_column_store::predicate::{Condition, KeySet, Test};
@@ -12,7 +13,7 @@ use std::sync::Arc;
 /// Up to this many distinct keys are a set, of eight bytes for each while they are collected; of more only the least and the greatest are used.
 const KEYS_MAX: usize = 1 << 21;
 /// So many keys are looked through for equal ones at a time.
-const KEYS_AT_ONCE: usize = 1 << 16;
+const KEYS_AT_ONCE: usize = 1 << 18;
 /// So few are tested one by one, so that bitmap indexes can answer.
 const KEYS_ONE_BY_ONE: usize = 64;
 
@@ -40,6 +41,7 @@ struct State {
     keys: Keys,
     /// What comes of them, once it has been asked for.
     test: Option<Test>,
+    paid: Vec<MemoryReservation>,
 }
 
 /// Values; no NULL is among them.
@@ -79,8 +81,14 @@ impl Keys {
         }
     }
 
-    fn give_up(&mut self) {
+    /// Keeps the ends alone.
+    pub(crate) fn give_up(&mut self) {
         *self = Keys { too_many: true, ends: self.ends, ..Keys::default() };
+    }
+
+    /// Bytes that they take.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.values.capacity() * size_of::<i64>()
     }
 
     pub(crate) fn add_array(&mut self, array: &ArrayRef) {
@@ -122,9 +130,11 @@ impl JoinKeys {
         state.begun += 1;
     }
 
-    pub(crate) fn end(&self, keys: Keys) {
+    /// A partition of the build side has ended; its keys are paid for as long as they may be asked for.
+    pub(crate) fn end(&self, keys: Keys, paid: MemoryReservation) {
         let mut state = self.state.lock();
         state.ended += 1;
+        state.paid.push(paid);
         state.keys.merge(keys);
     }
 

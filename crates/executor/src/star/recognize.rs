@@ -478,9 +478,20 @@ impl<'a> Making<'a> {
         number.map(|number| number.expression)
     }
 
+    /// An aggregate of the kernel, which SUM and AVG of the same have once.
     fn add(&mut self, aggregate: Aggregate) -> usize {
-        self.kernel.push(aggregate);
-        self.kernel.len() - 1
+        let is_same = |known: &Aggregate| match (known, &aggregate) {
+            (Aggregate::CountRows, Aggregate::CountRows) => true,
+            (Aggregate::Count(known), Aggregate::Count(new))
+            | (Aggregate::Sum(known), Aggregate::Sum(new))
+            | (Aggregate::Min(known), Aggregate::Min(new))
+            | (Aggregate::Max(known), Aggregate::Max(new)) => known == new,
+            _ => false,
+        };
+        self.kernel.iter().position(is_same).unwrap_or_else(|| {
+            self.kernel.push(aggregate);
+            self.kernel.len() - 1
+        })
     }
 
     fn finish(self) -> StarSpec {

@@ -196,6 +196,8 @@ fn joins(random: &mut Random) -> String {
         "EXISTS (SELECT * FROM $ i WHERE i.a = x.a AND i.id <> x.id AND i.u = 3)",
         "NOT EXISTS (SELECT * FROM $ i WHERE i.a = x.a AND i.m > x.m + 40)",
         "NOT EXISTS (SELECT * FROM $ i WHERE i.u = l.k AND i.s = 'zebra')",
+        "NOT EXISTS (SELECT * FROM $ i WHERE i.u = l.k AND i.u = x.a AND i.m > 10)",
+        "NOT EXISTS (SELECT * FROM $ i WHERE i.u = l.k AND i.a = y.a AND i.m > 10)",
         "x.a IN (SELECT a FROM $ GROUP BY a HAVING COUNT(*) > 20)",
         "y.u IN (SELECT u FROM $ WHERE e = 'Mid')",
         "x.a NOT IN (SELECT a FROM $ WHERE a > 15)",

@@ -54,10 +54,16 @@ pub(super) struct Semi {
 pub(super) type Class = Vec<Key>;
 
 /// A key of an input.
-#[derive(Clone, PartialEq)]
+#[derive(Clone)]
 pub(super) struct Key {
     pub(super) input: usize,
     pub(super) expr: Arc<dyn PhysicalExpr>,
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Key) -> bool {
+        self.input == other.input && *self.expr == *other.expr
+    }
 }
 
 /// A condition, and the inputs that it reads.
@@ -155,6 +161,11 @@ impl Graph {
     fn add_equality(&mut self, left: Key, right: Key) {
         let of = |key: &Key| self.classes.iter().position(|class| class.contains(key));
         let old = [of(&left), of(&right)];
+        if self.inputs[right.input].semi.is_some() && old[1].is_some() {
+            // Two columns that equal one of rows that there are none of need not be equal.
+            self.classes.push(vec![left, right]);
+            return;
+        }
         if old[0].is_some() && old[0] == old[1] {
             return;
         }
