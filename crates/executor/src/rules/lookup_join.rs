@@ -34,8 +34,6 @@ const COST_FOUND: f64 = 4.0;
 const DOUBT_PER_JOIN: f64 = 4.0;
 /// See [`doubt`].
 const JOINS_DOUBTED_MAX: i32 = 4;
-/// The part of a column table's rows that a join takes the time for whose keys leave the others out: they are tested and not decoded.
-const SHARE_BY_KEYS: f64 = 0.2;
 
 /// The rule.
 #[derive(Debug)]
@@ -305,7 +303,7 @@ fn column_scan_as_rows(scan: &ColumnScanExec) -> Result<Option<InnerScan>> {
         ranges: None,
         covering: false,
         rows,
-        cost: COST_COLUMN_SCAN + rows * COST_COLUMN_ROW * SHARE_BY_KEYS,
+        cost: COST_COLUMN_SCAN + rows * COST_COLUMN_ROW,
         unique: false,
         possible: Vec::new(),
         partitions: None,

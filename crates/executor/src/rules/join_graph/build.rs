@@ -54,7 +54,8 @@ impl Part {
 fn own(expr: &Arc<dyn PhysicalExpr>, columns: &[usize]) -> Result<Arc<dyn PhysicalExpr>> {
     let read = collect_columns(expr);
     let last = read.iter().map(Column::index).max().map_or(0, |last| last + 1);
-    let mut places: Vec<Arc<dyn PhysicalExpr>> = vec![Arc::new(Column::new("", usize::MAX)); last];
+    let unread: Arc<dyn PhysicalExpr> = Arc::new(Column::new("", usize::MAX));
+    let mut places = vec![unread; last];
     for column in read {
         let Some(at) = columns.iter().position(|given| *given == column.index()) else {
             return internal_err!("a join does not give {}", column.name());
