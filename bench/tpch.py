@@ -3,11 +3,11 @@
 their last digits.
 
 usage: bench/tpch.py DIR [--scale N] [--engine COLUMN|InnoDB] [--queries Q1,Q21,…] [--rounds N] [--threads N] [--limit SECONDS]
-                     [--profile release] [--binary FILE] [--before FILE] [--explain] [--record]
+                     [--profile release] [--binary FILE] [--before FILE] [--note TEXT] [--explain] [--record]
 
 DIR gets the data (DIR/scale-N, made once by tpchgen-cli, `pip install tpchgen-cli`). All sides are warm; a time is the best of the
 rounds, of which a query that takes more than five seconds gets one. A query that takes longer than --limit is ended and has no time.
---before measures another binary of Squall in the same run. --explain prints EXPLAIN ANALYZE of each query instead. Squall's time has
+--before measures another binary of Squall in the same run; --note is recorded with each figure. --explain prints EXPLAIN ANALYZE of each query instead. Squall's time has
 its client, protocol, parsing and planning; DuckDB is in the measuring process, in memory. Both have the primary keys. Needs the Python
 modules duckdb and PyMySQL.
 """
@@ -150,7 +150,7 @@ def means(times):
 
 
 def record_all(options, times, sides, peer):
-    common = {"duckdb": duckdb.__version__, "threads": options.threads}
+    common = {"duckdb": duckdb.__version__, "threads": options.threads} | ({"note": options.note} if options.note else {})
     size = f"{options.engine}, scale {options.scale}"
     averages, count = means(times)
     rows = times | {f"geometric mean of {count}": averages}
@@ -169,7 +169,7 @@ def main():
     p.add_argument("dir"), p.add_argument("--scale", type=float, default=1), p.add_argument("--engine", default="COLUMN")
     p.add_argument("--queries", default=""), p.add_argument("--rounds", type=int, default=5), p.add_argument("--threads", type=int, default=2)
     p.add_argument("--limit", type=int, default=60), p.add_argument("--profile", default="release"), p.add_argument("--binary")
-    p.add_argument("--before"), p.add_argument("--explain", action="store_true"), p.add_argument("--record", action="store_true")
+    p.add_argument("--before"), p.add_argument("--note"), p.add_argument("--explain", action="store_true"), p.add_argument("--record", action="store_true")
     options = p.parse_args()
     options.scale = int(options.scale) if options.scale == int(options.scale) else options.scale
     names = options.queries.split(",") if options.queries else list(QUERIES)
