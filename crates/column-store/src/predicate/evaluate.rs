@@ -212,6 +212,43 @@ pub fn matching_rows(
     checked_rows(condition, source, deleted, found)
 }
 
+/// The share of a source's rows for which a condition is true, nearly: zone maps tell it of some zones, and the first `rows_max` rows of
+/// up to `zones_max` of the others stand for these. `None` if there are no rows.
+///
+/// # Errors
+/// If a column or an index cannot be read.
+pub fn estimated_share(
+    condition: &Condition,
+    source: &dyn ColumnSource,
+    zones_max: usize,
+    rows_max: usize,
+) -> Result<Option<f64>> {
+    let verdicts = zone_verdicts(condition, source);
+    let rows_of = |zone: usize| zone_rows(zone, source.rows()).len();
+    let open: Vec<usize> = (0..verdicts.len()).filter(|zone| verdicts[*zone] == (true, false)).collect();
+    let sure: usize = (0..verdicts.len()).filter(|zone| verdicts[*zone].1).map(rows_of).sum();
+    if source.rows() == 0 {
+        return Ok(None);
+    }
+    let (mut looked_at, mut found) = (0, 0);
+    if !open.is_empty() {
+        let prepared = Prepared::new(condition, source)?;
+        // As far from each other as they can be.
+        for zone in open.iter().step_by(open.len().div_ceil(zones_max.max(1))) {
+            let start = zone * ZONE_ROWS;
+            let rows = start..start + rows_of(*zone).min(rows_max);
+            let mut mask = Mask::empty();
+            mask.set_first(rows.len());
+            looked_at += rows.len();
+            prepared.retain(rows, &mut mask);
+            found += mask.count();
+        }
+    }
+    let share_of_open = found as f64 / looked_at.max(1) as f64;
+    let rows_of_open: usize = open.into_iter().map(rows_of).sum();
+    Ok(Some((sure as f64 + share_of_open * rows_of_open as f64) / source.rows() as f64))
+}
+
 /// Of the rows that indexes leave those for which the condition is true.
 fn checked_rows(
     condition: &Condition,
@@ -314,7 +351,8 @@ fn bitmap_rows(index: &BitmapIndex, test: &Test, negated: bool) -> Option<Rows> 
         Test::Range { low, high } => index.range(low.as_ref(), high.as_ref()),
         Test::AnyOf(values) => index.any_of(values),
         Test::Matches(matches) => Rows::sure(index.matching_strings(&**matches)?),
-        Test::Elements(_) => return None,
+        // So many that their bitmaps would take longer than the codes.
+        Test::Keys(_) | Test::Elements(_) => return None,
     };
     if !negated {
         return Some(matching);
@@ -376,6 +414,10 @@ fn zone_verdict(zone: &Zone, test: &Test, negated: bool) -> (bool, bool) {
             let point = range_verdict(bounds, &Bound::Included(value.clone()), &Bound::Included(value.clone()));
             (some || point.0, all || point.1)
         }),
+        Test::Keys(keys) => match (&bounds.min, &bounds.max) {
+            (Datum::Integer(min), Datum::Integer(max)) => keys.among(*min, *max),
+            _ => (false, false),
+        },
         // Bounds are those of whole documents.
         Test::Elements(_) => return (true, false),
         Test::Matches(_) => (true, false),

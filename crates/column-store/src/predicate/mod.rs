@@ -11,12 +11,16 @@
 //! and OR need only the rows for which their parts are true. Unknown rows need no record.
 
 mod evaluate;
+mod key_set;
 mod mask;
 mod normal_form;
 mod prepared;
 
-pub use evaluate::{ColumnSource, DeltaColumns, SkippedRows, indexed_rows, matching_rows, matching_rows_counted};
+pub use evaluate::{
+    ColumnSource, DeltaColumns, SkippedRows, estimated_share, indexed_rows, matching_rows, matching_rows_counted,
+};
 pub(crate) use evaluate::{Prepared, zone_verdicts};
+pub use key_set::KeySet;
 pub(crate) use mask::{Mask, gather};
 pub use normal_form::Condition;
 
@@ -65,6 +69,8 @@ pub enum Test {
     },
     /// It is one of these: IN.
     AnyOf(Vec<Datum>),
+    /// It is one of these whole numbers, which may be very many: the keys of a join.
+    Keys(Arc<KeySet>),
     /// A function says so: comparisons under a collation, LIKE, REGEXP. Of a column with a dictionary it is asked once per
     /// distinct value. Never matches values that are not byte strings.
     Matches(Arc<StringTest>),
@@ -85,7 +91,7 @@ impl Test {
         let (bounds, list) = match self {
             Test::Range { low, high } => ([low.as_ref(), high.as_ref()], &[][..]),
             Test::AnyOf(values) => ([Bound::Unbounded; 2], &values[..]),
-            Test::IsNull | Test::Matches(_) | Test::Elements(_) => ([Bound::Unbounded; 2], &[][..]),
+            Test::IsNull | Test::Keys(_) | Test::Matches(_) | Test::Elements(_) => ([Bound::Unbounded; 2], &[][..]),
         };
         let value = |bound| match bound {
             Bound::Included(value) | Bound::Excluded(value) => Some(value),
@@ -123,6 +129,7 @@ impl fmt::Debug for Test {
             Test::IsNull => f.write_str("IsNull"),
             Test::Range { low, high } => write!(f, "Range({low:?}, {high:?})"),
             Test::AnyOf(values) => write!(f, "AnyOf({values:?})"),
+            Test::Keys(keys) => write!(f, "Keys({} in {:?})", keys.count(), keys.bounds()),
             Test::Matches(_) => f.write_str("Matches"),
             Test::Elements(keys) => write!(f, "Elements({keys:?})"),
         }

@@ -1,10 +1,11 @@
 //! A test translated into the codes of one column.
 
-use super::Test;
 use super::mask::Mask;
+use super::{KeySet, Test};
 use crate::coded::{Code, CodedColumn, CodedValues, Codes, IntegerCodes, with_codes};
 use crate::domain::Datum;
 use std::ops::{Bound, Range};
+use std::sync::Arc;
 
 /// What a row's code has to be for a test to be true.
 pub(crate) struct PreparedTest {
@@ -23,6 +24,8 @@ enum Matches {
     Table(Vec<bool>),
     /// Codes in order, few or of many bits.
     List(Vec<u64>),
+    /// Codes whose bit is set, from the code `least` on.
+    Bits { least: i128, keys: Arc<KeySet> },
     /// Whatever the test says of the value itself.
     Values(Test),
 }
@@ -45,6 +48,7 @@ impl PreparedTest {
                 };
                 set(values.iter().filter_map(code).collect())
             }
+            (Test::Keys(keys), CodedValues::Integers(integers)) => keys_in_codes(keys, integers),
             (Test::Range { low, high }, CodedValues::Dictionary { dictionary, .. }) => {
                 let position = |value: &Datum| match value {
                     Datum::Bytes(bytes) => Some(dictionary.search(bytes)),
@@ -91,6 +95,15 @@ impl PreparedTest {
                     table.get(code.to_u64() as usize).is_some_and(|matches| *matches) != negated
                 });
             }),
+            (Matches::Bits { least, keys }, Some(codes)) => {
+                let bits = keys.bits().unwrap_or_default();
+                // Modulo 2^64 a code below the least is behind the last bit.
+                let offset = least.wrapping_neg() as u64;
+                with_codes!(codes, codes => mask.retain_dense(&codes[rows.clone()], |code| {
+                    let at = code.to_u64().wrapping_add(offset);
+                    bits.get((at / 64) as usize).is_some_and(|word| word >> (at % 64) & 1 == 1) != negated
+                }));
+            }
             _ => return mask.retain_sparse(|row| self.holds(column, rows.start + row)),
         }
         if let Some(validity) = column.validity() {
@@ -112,6 +125,7 @@ impl PreparedTest {
             Matches::Codes { first, last } => (*first..=*last).contains(&code()),
             Matches::Table(table) => table.get(code() as usize).is_some_and(|matches| *matches),
             Matches::List(list) => list.binary_search(&code()).is_ok(),
+            Matches::Bits { least, keys } => keys.contains(i128::from(code()) - least + keys.bounds().0),
             Matches::Values(test) => value_matches(test, column, row),
         };
         matches != self.negated
@@ -205,6 +219,20 @@ fn set(mut codes: Vec<u64>) -> Matches {
     }
 }
 
+/// The codes of keys: by their bits if codes are distances, else a set of codes.
+fn keys_in_codes(keys: &Arc<KeySet>, integers: &IntegerCodes) -> Matches {
+    // The code of the least key; the bits of keys are codes then, too.
+    let least = keys.bounds().0 - integers.base;
+    let by_bits = integers.shift == 0 && keys.bits().is_some() && i64::try_from(least).is_ok();
+    if by_bits && integers.greatest >= TABLE_CODES_MAX {
+        return Matches::Bits { least, keys: keys.clone() };
+    }
+    let code = |value: i128| {
+        integers.ceiling(value).filter(|code| *code <= integers.greatest && integers.value(*code) == value)
+    };
+    set(keys.iter().filter_map(code).collect())
+}
+
 /// A test of a value that has no code.
 fn value_matches(test: &Test, column: &CodedColumn, row: usize) -> bool {
     match (test, column.values()) {
@@ -224,6 +252,7 @@ fn value_matches(test: &Test, column: &CodedColumn, row: usize) -> bool {
             };
             in_range(low, high, compare)
         }
+        (Test::Keys(keys), _) => matches!(column.datum(row), Some(Datum::Integer(value)) if keys.contains(value)),
         (Test::AnyOf(any), _) => column.datum(row).is_some_and(|value| {
             any.iter().any(|other| value.domain() == other.domain() && value.order(other).is_eq())
         }),

@@ -205,9 +205,9 @@ impl<'a> BoundSource<'a> {
         })
     }
 
-    /// Whether 64 bits hold all arguments, and what they are computed from.
+    /// Whether 64 bits hold all integers that arguments are, or are computed from.
     pub(super) fn arguments_fit_64_bits(&self) -> bool {
-        self.aggregates.iter().flatten().all(|aggregate| matches!(aggregate.width, Width::Narrow { .. }))
+        self.aggregates.iter().flatten().all(|aggregate| aggregate.expression.integers_fit_64_bits())
     }
 
     /// Whether a sum over this many rows of each argument fits 128 bits.

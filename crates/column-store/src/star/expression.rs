@@ -21,6 +21,8 @@ pub enum Expression {
     Subtract(Box<Expression>, Box<Expression>),
     /// The product.
     Multiply(Box<Expression>, Box<Expression>),
+    /// One of these of DECIMALs, whose values may take 128 bits.
+    Decimal(Operator, Box<Expression>, Box<Expression>),
 }
 
 /// An expression with the columns of one source.
@@ -34,13 +36,23 @@ pub(super) enum BoundExpression {
         ranks: Vec<u32>,
     },
     Literal(i64),
-    Binary(Operator, Box<BoundExpression>, Box<BoundExpression>),
+    Binary {
+        operator: Operator,
+        left: Box<BoundExpression>,
+        right: Box<BoundExpression>,
+        /// Whether SQL has an error for results beyond 64 bits.
+        is_integer: bool,
+    },
 }
 
+/// An operator of arithmetic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operator {
+pub enum Operator {
+    /// `+`.
     Add,
+    /// `-`.
     Subtract,
+    /// `*`.
     Multiply,
 }
 
@@ -103,7 +115,10 @@ impl Expression {
         match self {
             Expression::Column(column) => columns.push(*column),
             Expression::Literal(_) => {}
-            Expression::Add(left, right) | Expression::Subtract(left, right) | Expression::Multiply(left, right) => {
+            Expression::Add(left, right)
+            | Expression::Subtract(left, right)
+            | Expression::Multiply(left, right)
+            | Expression::Decimal(_, left, right) => {
                 left.columns(columns);
                 right.columns(columns);
             }
@@ -111,16 +126,17 @@ impl Expression {
     }
 
     pub(super) fn bind(&self, source: &dyn ColumnSource) -> Result<BoundExpression> {
-        let binary = |operator, left: &Expression, right: &Expression| {
+        let binary = |operator, left: &Expression, right: &Expression, is_integer| {
             let (left, right) = (Box::new(left.bind(source)?), Box::new(right.bind(source)?));
-            Ok(BoundExpression::Binary(operator, left, right))
+            Ok(BoundExpression::Binary { operator, left, right, is_integer })
         };
         match self {
             Expression::Column(ordinal) => Ok(BoundExpression::Column(source.column(*ordinal)?)),
             Expression::Literal(value) => Ok(BoundExpression::Literal(*value)),
-            Expression::Add(left, right) => binary(Operator::Add, left, right),
-            Expression::Subtract(left, right) => binary(Operator::Subtract, left, right),
-            Expression::Multiply(left, right) => binary(Operator::Multiply, left, right),
+            Expression::Add(left, right) => binary(Operator::Add, left, right, true),
+            Expression::Subtract(left, right) => binary(Operator::Subtract, left, right, true),
+            Expression::Multiply(left, right) => binary(Operator::Multiply, left, right, true),
+            Expression::Decimal(operator, left, right) => binary(*operator, left, right, false),
         }
     }
 }
@@ -158,7 +174,7 @@ impl BoundExpression {
             BoundExpression::Floats(_) => Ok(Interval { min: i64::MIN.into(), max: i64::MAX.into() }),
             BoundExpression::Ranks { .. } => Ok(Interval { min: 0, max: u32::MAX.into() }),
             BoundExpression::Literal(value) => Ok(Interval { min: i128::from(*value), max: i128::from(*value) }),
-            BoundExpression::Binary(operator, left, right) => {
+            BoundExpression::Binary { operator, left, right, .. } => {
                 let (left, right) = (left.interval()?, right.interval()?);
                 Interval::of(*operator, left, right).ok_or_else(|| Error::invalid("a product exceeds 128 bits"))
             }
@@ -175,13 +191,25 @@ impl BoundExpression {
 
     /// Whether 64 bits hold every value on the way.
     pub(super) fn fits_64_bits(&self) -> bool {
-        let fits = self
-            .interval()
-            .is_ok_and(|interval| i64::try_from(interval.min).is_ok() && i64::try_from(interval.max).is_ok());
-        fits && match self {
-            BoundExpression::Binary(_, left, right) => left.fits_64_bits() && right.fits_64_bits(),
-            _ => true,
+        self.is_within_64_bits()
+            && match self {
+                BoundExpression::Binary { left, right, .. } => left.fits_64_bits() && right.fits_64_bits(),
+                _ => true,
+            }
+    }
+
+    /// Whether they hold every value that SQL keeps in 64 bits.
+    pub(super) fn integers_fit_64_bits(&self) -> bool {
+        match self {
+            BoundExpression::Binary { left, right, is_integer, .. } => {
+                (!is_integer || self.is_within_64_bits()) && left.integers_fit_64_bits() && right.integers_fit_64_bits()
+            }
+            leaf => leaf.is_within_64_bits(),
         }
+    }
+
+    fn is_within_64_bits(&self) -> bool {
+        self.interval().is_ok_and(|interval| i64::try_from(interval.min).is_ok() && i64::try_from(interval.max).is_ok())
     }
 
     /// Columns with NULLs.
@@ -195,7 +223,7 @@ impl BoundExpression {
                 }
             }
             BoundExpression::Literal(_) => {}
-            BoundExpression::Binary(_, left, right) => {
+            BoundExpression::Binary { left, right, .. } => {
                 left.nullable_columns(found);
                 right.nullable_columns(found);
             }
@@ -228,7 +256,7 @@ impl BoundExpression {
                 }
             },
             BoundExpression::Literal(value) => out.resize(selection.len(), W::of_literal(*value)),
-            BoundExpression::Binary(operator, left, right) => {
+            BoundExpression::Binary { operator, left, right, .. } => {
                 left.evaluate(block.clone(), selection, out);
                 let mut right_values = Vec::with_capacity(out.len());
                 right.evaluate::<W>(block, selection, &mut right_values);

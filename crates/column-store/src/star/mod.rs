@@ -40,7 +40,7 @@ mod text_order;
 mod zone;
 
 pub use dimension::{Dimension, dimension};
-pub use expression::Expression;
+pub use expression::{Expression, Operator};
 pub use float_order::float_of;
 pub use key_map::KeyMap;
 pub use run::run_star_query;
@@ -137,8 +137,8 @@ pub struct StarOptions<'a> {
     /// More groups are refused with [`Error::Invalid`](crate::Error::Invalid): they are for an operator that can spill. The bound is
     /// on each thread's groups, so an answer of as many is never refused.
     pub groups_max: usize,
-    /// Refuse arguments whose values may exceed 64 bits on the way with [`Error::Invalid`](crate::Error::Invalid): SQL has an
-    /// error for them, if there are any.
+    /// Refuse arguments of which integers, also on the way, may exceed 64 bits with [`Error::Invalid`](crate::Error::Invalid): SQL has an
+    /// error for them, if there are any. DECIMALs may take 128 bits.
     pub arguments_of_64_bits: bool,
     /// Asked before each zone; once it says so the query ends with [`Error::Cancelled`](crate::Error::Cancelled).
     pub cancelled: Option<&'a (dyn Fn() -> bool + Sync)>,

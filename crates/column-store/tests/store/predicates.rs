@@ -4,7 +4,7 @@ use crate::generate::{Column, column, write_and_open};
 use proptest::prelude::*;
 use roaring::RoaringBitmap;
 use squall_column_store::predicate::{
-    ColumnSource, Condition, DeltaColumns, Predicate, Test, indexed_rows, matching_rows,
+    ColumnSource, Condition, DeltaColumns, KeySet, Predicate, Test, indexed_rows, matching_rows,
 };
 use squall_column_store::{CodedColumn, ColumnCache, Datum, SegmentColumns};
 use std::ops::Bound;
@@ -23,7 +23,7 @@ enum Shape {
 
 fn shape() -> impl Strategy<Value = Shape> {
     let values = prop::collection::vec((0..300usize, -1..2i8), 1..5);
-    let test = (0..3usize, 0..9u8, values).prop_map(|(column, kind, rows)| Shape::Test { column, kind, rows });
+    let test = (0..3usize, 0..10u8, values).prop_map(|(column, kind, rows)| Shape::Test { column, kind, rows });
     let leaf = prop_oneof![12 => test, 1 => any::<bool>().prop_map(Shape::Constant), 1 => Just(Shape::Unknown)];
     leaf.prop_recursive(4, 16, 3, |inner| {
         prop_oneof![
@@ -69,6 +69,14 @@ fn predicate(shape: &Shape, columns: &[Arc<CodedColumn>]) -> Predicate {
                     Datum::Bytes(bytes) => Test::prefix(&bytes[..bytes.len() / 2]),
                     other => Test::equal(other),
                 },
+                8 => {
+                    let integer = |ordinal| match value(ordinal) {
+                        Datum::Integer(value) => i64::try_from(value).ok(),
+                        _ => None,
+                    };
+                    let keys = KeySet::new((0..rows.len()).filter_map(integer).collect());
+                    keys.map_or(Test::AnyOf(Vec::new()), |keys| Test::Keys(Arc::new(keys)))
+                }
                 _ => Test::Matches(Arc::new(|value: &[u8]| value.len().is_multiple_of(2))),
             };
             Predicate::test(column, test)
@@ -111,6 +119,7 @@ fn naive(predicate: &Predicate, columns: &[Arc<CodedColumn>], row: usize) -> Opt
                     })
                 }
                 Test::AnyOf(any) => any.iter().any(|other| same(other) && value.order(other).is_eq()),
+                Test::Keys(keys) => matches!(value, Datum::Integer(value) if keys.contains(value)),
                 Test::Elements(_) => unreachable!("is not generated"),
                 Test::Matches(matches) => matches!(&value, Datum::Bytes(bytes) if matches(bytes)),
             })

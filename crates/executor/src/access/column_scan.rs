@@ -1,5 +1,6 @@
 //! The operator that reads a column table: conditions become rows of segments before anything is decoded.
 
+use super::column_estimate;
 use super::scan::{BATCH_ROWS, decode_columns, make_batch, stream_of};
 use super::table::RowTable;
 use crate::env::StatementEnv;
@@ -8,7 +9,8 @@ use crate::runtime_filters::JoinKeys;
 use arrow::array::{ArrayRef, AsArray, BinaryViewBuilder, Int64Array};
 use arrow::datatypes::{Int64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
-use datafusion::common::{Result, Statistics};
+use datafusion::common::stats::Precision;
+use datafusion::common::{ColumnStatistics, Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
@@ -25,11 +27,8 @@ use squall_types::temporal::TimeZone;
 use squall_types::{DateTime, SqlResult, SqlType};
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
-
-/// The share of rows that an unknown condition leaves: DataFusion's own guess.
-const SELECTIVITY: f64 = 0.2;
 
 /// Counters of a scan: rows that did not have to be read, by what told it.
 pub const ROWS_SKIPPED_BY_ZONE_MAPS: &str = "rows_skipped_by_zone_maps";
@@ -62,8 +61,19 @@ pub struct ColumnScanExec {
     join_keys: Vec<(usize, Arc<JoinKeys>)>,
     snapshot: Arc<ColumnSnapshot>,
     work: Arc<Mutex<Work>>,
+    /// What is told of the rows, once it has been asked for.
+    known: Arc<OnceLock<Known>>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
+}
+
+/// What the planner is told.
+#[derive(Debug)]
+struct Known {
+    /// The share of rows for which the condition is true.
+    share: f64,
+    /// Of all rows.
+    columns: Vec<ColumnStatistics>,
 }
 
 /// The rest to be read, for the next free partition.
@@ -114,6 +124,7 @@ impl ColumnScanExec {
             join_keys: Vec::new(),
             snapshot,
             work: Arc::default(),
+            known: Arc::default(),
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
         }
@@ -149,6 +160,7 @@ impl ColumnScanExec {
             join_keys: self.join_keys.clone(),
             snapshot: self.snapshot.clone(),
             work: Arc::default(),
+            known: self.known.clone(),
             properties: self.properties.clone(),
             metrics: ExecutionPlanMetricsSet::new(),
         }
@@ -214,17 +226,27 @@ impl Operator for ColumnScanExec {
     }
 
     fn estimate(&self, _: &[Arc<Statistics>], partition: Option<usize>) -> Result<Arc<Statistics>> {
-        let all = self.visible_rows() as f64;
-        let found = match &*self.condition {
-            Condition::Constant(true) => all,
-            Condition::Constant(false) => 0.0,
-            _ => (all * SELECTIVITY).max(1.0),
-        };
+        let known = self.known.get_or_init(|| Known {
+            share: column_estimate::share(&self.condition, &self.source, &self.snapshot),
+            columns: column_estimate::columns(&self.source, &self.snapshot, &self.projection),
+        });
+        let found = self.visible_rows() as f64 * known.share;
+        let found = if matches!(*self.condition, Condition::Constant(_)) { found } else { found.max(1.0) };
         let mut rows = found.min(self.fetch.map_or(f64::MAX, |fetch| fetch as f64));
         if partition.is_some() {
             rows /= self.properties.partitioning.partition_count().max(1) as f64;
         }
-        Ok(estimated(&self.schema(), rows, Some(self.source.row_bytes(&self.projection))))
+        let estimated = estimated(&self.schema(), rows, Some(self.source.row_bytes(&self.projection)));
+        let mut estimated = Arc::unwrap_or_clone(estimated);
+        estimated.column_statistics.clone_from(&known.columns);
+        let rows = rows.ceil() as usize;
+        for column in &mut estimated.column_statistics {
+            let at_most = |count: &Precision<usize>| {
+                count.get_value().map_or(Precision::Absent, |count| Precision::Inexact(*count.min(&rows)))
+            };
+            (column.distinct_count, column.null_count) = (at_most(&column.distinct_count), at_most(&column.null_count));
+        }
+        Ok(Arc::new(estimated))
     }
 
     fn limit(&self) -> Option<usize> {

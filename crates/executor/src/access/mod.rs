@@ -7,6 +7,7 @@
 
 pub mod chosen_path;
 pub(crate) mod column_copy;
+pub(crate) mod column_estimate;
 pub mod column_filter;
 pub mod column_scan;
 mod cost;

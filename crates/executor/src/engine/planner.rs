@@ -84,7 +84,11 @@ impl ExtensionPlanner for OperatorPlanner {
         if let Some(star) = node.as_any().downcast_ref::<StarAggregate>() {
             let filter = star.spec.fact.physical_filter(star.spec.filter.clone(), session)?;
             let beside = Beside::new(star.beside.clone(), state_of(session)?.clone());
-            return Ok(Some(Arc::new(StarExec::new(star.spec.clone(), filter, beside, physical_inputs.to_vec())?)));
+            let star = StarExec::new(star.spec.clone(), filter, beside, physical_inputs.to_vec())?;
+            return Ok(Some(Arc::new(match session.config().get_extension::<StatementEnv>() {
+                Some(env) => star.with_estimate(&env),
+                None => star,
+            })));
         }
         Ok(None)
     }

@@ -10,13 +10,17 @@ use crate::operator::Operator;
 use crate::operators::as_hash_join;
 use crate::operators::pass_through::{PassThrough, PassThroughExec};
 use crate::rewrite::{replace_nodes, with_inputs};
-use crate::runtime_filters::join_keys::{JoinKeys, Keys};
+use crate::runtime_filters::join_keys::{JoinKeys, Keys, is_key_type};
+use crate::star::exec::StarExec;
+use arrow::record_batch::RecordBatch;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{JoinType, NullEquality, Result};
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::projection::ProjectionExec;
@@ -24,20 +28,10 @@ use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use futures::StreamExt;
-use squall_types::SqlType;
 use std::sync::Arc;
 
 /// The build side has to have this many times fewer rows for its keys to be worth a test.
 const FEWER_TIMES: f64 = 2.0;
-
-/// Whether a column's codes are the whole numbers that joins compare.
-fn is_key_type(sql_type: &SqlType) -> bool {
-    match sql_type {
-        SqlType::Int { .. } | SqlType::Date | SqlType::DateTime { .. } | SqlType::Year => true,
-        SqlType::Decimal { precision, .. } => *precision <= 18,
-        _ => false,
-    }
-}
 
 /// The rule. It comes after those that choose the sides of joins.
 #[derive(Debug)]
@@ -103,6 +97,10 @@ fn tested(
         let pays = build_rows * FEWER_TIMES <= scan.visible_rows() as f64;
         return Ok((is_key && pays && scan.fetch.is_none()).then(|| scan.with_join_keys(ordinal, keys.clone()) as _));
     }
+    if let Some(star) = StarExec::of(plan.as_ref()) {
+        let pays = build_rows * FEWER_TIMES <= star.rows_of_fact() as f64;
+        return Ok(if pays { star.with_join_keys(column, keys)?.map(|star| star as _) } else { None });
+    }
     // Which child has the column, and where in it.
     let children = plan.children();
     let (child, at) = if let Some(filter) = plan.downcast_ref::<FilterExec>() {
@@ -114,6 +112,9 @@ fn tested(
     } else if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
         let expr = projection.expr().get(column).map(|projected| &projected.expr);
         (0, expr.and_then(|expr| expr.downcast_ref::<Column>()).map(Column::index))
+    } else if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
+        // All rows of a group have its keys, so groups that have no partner may as well have no rows.
+        (0, grouped_by(aggregate, column))
     } else if let Some(join) = as_hash_join(plan) {
         let at = match &join.projection {
             Some(projection) => projection.get(column).copied(),
@@ -129,6 +130,17 @@ fn tested(
     let mut children: Vec<Arc<dyn ExecutionPlan>> = children.into_iter().cloned().collect();
     children[child] = input;
     with_inputs(plan, children).map(Some)
+}
+
+/// The column of its input that a column of an aggregation's result is, if rows are grouped by it.
+fn grouped_by(aggregate: &AggregateExec, column: usize) -> Option<usize> {
+    let groups = aggregate.group_expr();
+    // Grouping sets make groups without some keys. A limit counts groups.
+    if !groups.is_single() || aggregate.limit_options().is_some() {
+        return None;
+    }
+    let (expr, _) = groups.expr().get(column)?;
+    expr.downcast_ref::<Column>().map(Column::index)
 }
 
 /// The side of a join that a column of its result is of, and where in it, if rows of that side may be left out before the join as well as
@@ -181,27 +193,49 @@ impl PassThrough for KeysOfSide {
         let schema = input.schema();
         let partitions = input.output_partitioning().partition_count();
         self.0.iter().for_each(|(_, keys)| keys.begin(partitions));
+        let pool = task.memory_pool().clone();
         let input = input.execute(partition, task)?;
-        let found: Vec<_> = self.0.iter().map(|(expr, keys)| (expr.clone(), keys.clone(), Keys::default())).collect();
+        let noting = |(expr, whole): &(Arc<dyn PhysicalExpr>, Arc<JoinKeys>)| Noting {
+            expr: expr.clone(),
+            whole: whole.clone(),
+            keys: Keys::default(),
+            paid: MemoryConsumer::new("JoinKeys").register(&pool),
+        };
+        let found: Vec<Noting> = self.0.iter().map(noting).collect();
         let rows = futures::stream::unfold((input, found), |(mut input, mut found)| async move {
             match input.next().await {
-                Some(Ok(batch)) => {
-                    for (expr, _, keys) in &mut found {
-                        match expr.evaluate(&batch).and_then(|values| values.into_array(batch.num_rows())) {
-                            Ok(values) => keys.add_array(&values),
-                            Err(error) => return Some((Err(error), (input, found))),
-                        }
-                    }
-                    Some((Ok(batch), (input, found)))
-                }
+                Some(Ok(batch)) => match found.iter_mut().try_for_each(|noting| noting.add(&batch)) {
+                    Ok(()) => Some((Ok(batch), (input, found))),
+                    Err(error) => Some((Err(error), (input, found))),
+                },
                 // Keys of a side that failed are never complete.
                 Some(Err(error)) => Some((Err(error), (input, found))),
                 None => {
-                    found.into_iter().for_each(|(_, whole, keys)| whole.end(keys));
+                    found.into_iter().for_each(|noting| noting.whole.end(noting.keys, noting.paid));
                     None
                 }
             }
         });
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
+    }
+}
+
+/// The keys of one equality, as a partition of the build side is read.
+struct Noting {
+    expr: Arc<dyn PhysicalExpr>,
+    whole: Arc<JoinKeys>,
+    keys: Keys,
+    paid: MemoryReservation,
+}
+
+impl Noting {
+    fn add(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.keys.add_array(&self.expr.evaluate(batch)?.into_array(batch.num_rows())?);
+        // Once as they come, and once as a set.
+        if self.paid.try_resize(2 * self.keys.memory_bytes()).is_err() {
+            self.keys.give_up();
+            self.paid.resize(0);
+        }
+        Ok(())
     }
 }

@@ -30,6 +30,11 @@ use std::sync::Arc;
 /// Cost of one row that a look-up finds.
 const COST_FOUND: f64 = 4.0;
 
+/// By how many times more rows each join may give; see [`doubt`].
+const DOUBT_PER_JOIN: f64 = 4.0;
+/// See [`doubt`].
+const JOINS_DOUBTED_MAX: i32 = 4;
+
 /// The rule.
 #[derive(Debug)]
 pub struct IndexLookupJoinRule;
@@ -81,6 +86,8 @@ fn lookup_on(join: &HashJoinExec, inner: JoinSide) -> Result<Option<(f64, IndexL
     }
     let outer_rows = rows_of(outer_plan.as_ref())?;
     let Some(outer_rows) = outer_rows else { return Ok(None) };
+    // Rows of a column table are dear to find by their keys, so an estimate that is too low costs much.
+    let trust = if scan.source.table.traits().reads_by_column { doubt(outer_plan)? } else { 1.0 };
     let pairs = join.on().iter().map(|(left, right)| {
         let (outer, inner) = if inner == JoinSide::Left { (right, left) } else { (left, right) };
         Some((outer.clone(), over_scan(inner, output.as_deref())?))
@@ -113,7 +120,7 @@ fn lookup_on(join: &HashJoinExec, inner: JoinSide) -> Result<Option<(f64, IndexL
         }
         let found = scan.source.rows_per_key(index, keys.len());
         let look_up = scan.source.table.traits().lookup_cost;
-        let cost = outer_rows * (look_up + found * (COST_FOUND + lock_cost));
+        let cost = outer_rows * trust * (look_up + found * (COST_FOUND + lock_cost));
         if cost < scan.path.cost && best.as_ref().is_none_or(|(least, ..)| cost < *least) {
             best = Some((cost, position, keys));
         }
@@ -144,6 +151,17 @@ fn lookup_on(join: &HashJoinExec, inner: JoinSide) -> Result<Option<(f64, IndexL
         join.projection.as_ref().map(|projection| projection.to_vec()),
     )?;
     Ok(Some((cost, plan)))
+}
+
+/// By how many times a plan may give more rows than it is taken to: the error of an estimate grows with each join below it (Ioannidis and
+/// Christodoulakis: "On the propagation of errors in the size of join results", 1991).
+fn doubt(plan: &Arc<dyn ExecutionPlan>) -> Result<f64> {
+    let mut joins = 0;
+    plan.apply(|plan| {
+        joins += i32::from(plan.is::<HashJoinExec>());
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(DOUBT_PER_JOIN.powi(joins.min(JOINS_DOUBTED_MAX)))
 }
 
 /// The role in the join of the table that is looked up.

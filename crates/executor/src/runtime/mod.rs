@@ -15,6 +15,7 @@ use crate::access::scan::RowScanExec;
 use crate::engine::{EngineOptions, physical_plan, session_state};
 use crate::env::StatementEnv;
 use crate::nearest::NearestRule;
+use crate::rules::join_graph::JoinGraphRule;
 use crate::rules::join_keys::JoinKeysRule;
 use crate::rules::locked_limit::LockedLimitRule;
 use crate::rules::lookup_join::IndexLookupJoinRule;
@@ -374,6 +375,7 @@ fn with_row_table_rules(state: SessionState) -> SessionState {
     rules.insert(after + 2, Arc::new(SeekPartsRule));
     rules.insert(after + 3, Arc::new(SeekRangeRule));
     rules.insert(after + 4, Arc::new(JoinKeysRule));
+    rules.insert(after.saturating_sub(1), Arc::new(JoinGraphRule));
     rules.push(Arc::new(LockedLimitRule));
     rules.push(Arc::new(NearestRule));
     let rules = stoppable_physical(rules);

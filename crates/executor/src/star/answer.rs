@@ -3,8 +3,10 @@
 use super::dimension::DimensionRows;
 use super::spec::{GroupPart, Output, StarSpec};
 use crate::access::scan::make_batch;
-use arrow::array::{ArrayRef, BinaryViewArray, Decimal128Array, Int64Array, StringViewArray, UInt32Array};
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::array::{
+    ArrayRef, BinaryViewArray, Decimal128Array, Decimal256Array, Int64Array, StringViewArray, UInt32Array,
+};
+use arrow::datatypes::{DataType, SchemaRef, i256};
 use arrow::record_batch::RecordBatch;
 use datafusion::common::{Result, ScalarValue, internal_datafusion_err, internal_err};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
@@ -274,11 +276,17 @@ fn sums(
     context: &StatementContext,
 ) -> Result<ArrayRef> {
     let kernel = call.kernel_as::<SumKernel>().ok_or_else(|| internal_datafusion_err!("a sum of another kind"))?;
-    let sums: Decimal128Array = groups.iter().map(|group| Some(group.values[sum].unwrap_or(0))).collect();
-    let sums = sums.with_data_type(kernel.state_type());
+    let sums = groups.iter().map(|group| group.values[sum].unwrap_or(0));
+    let sums: ArrayRef = match kernel.is_narrow() {
+        true => Arc::new(Decimal128Array::from_iter_values(sums).with_data_type(kernel.state_type())),
+        false => {
+            let sums = Decimal256Array::from_iter_values(sums.map(i256::from_i128));
+            Arc::new(sums.with_data_type(kernel.state_type()))
+        }
+    };
     let counts: Int64Array = groups.iter().map(|group| group.values[count].map(|count| count as i64)).collect();
     let mut states = kernel.groups_accumulator(context);
     let numbers: Vec<usize> = (0..groups.len()).collect();
-    states.merge_batch(&[Arc::new(sums), Arc::new(counts)], &numbers, groups.len())?;
+    states.merge_batch(&[sums, Arc::new(counts)], &numbers, groups.len())?;
     states.evaluate(EmitTo::All)
 }

@@ -2,15 +2,18 @@
 
 use super::answer::rows_of;
 use super::dimension::DimensionRows;
+use super::estimate::estimate;
 use super::list::listed;
 use super::spec::{GroupPart, StarSpec};
 use crate::access::column_scan::{ROWS_SKIPPED_BY_BITMAPS, ROWS_SKIPPED_BY_ZONE_MAPS};
 use crate::access::scan::make_batch;
 use crate::env::StatementEnv;
 use crate::operator::{Operator, execution_plan};
+use crate::runtime_filters::JoinKeys;
+use crate::runtime_filters::join_keys::is_key_type;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use datafusion::common::{Result, internal_err};
+use datafusion::common::{Result, Statistics, internal_err};
 use datafusion::execution::context::SessionState;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
@@ -52,9 +55,14 @@ pub struct StarExec {
     pub filter: Option<Arc<dyn PhysicalExpr>>,
     beside: Beside,
     dimensions: Vec<Arc<dyn ExecutionPlan>>,
+    join_keys: Vec<ColumnKeys>,
+    statistics: Arc<Statistics>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
+
+/// A column of the column table, by its ordinal, whose values have to be among the keys of a join.
+type ColumnKeys = (usize, Arc<JoinKeys>);
 
 impl StarExec {
     /// Of the plan beside it, whose columns it has, and those of the dimensions in the order of the joins; `filter` is the
@@ -75,7 +83,39 @@ impl StarExec {
             Boundedness::Bounded,
         );
         let metrics = ExecutionPlanMetricsSet::new();
-        Ok(StarExec { spec, filter, beside, dimensions, properties: Arc::new(properties), metrics })
+        let (join_keys, statistics) = (Vec::new(), Arc::new(Statistics::new_unknown(&beside.schema)));
+        let properties = Arc::new(properties);
+        Ok(StarExec { spec, filter, beside, dimensions, join_keys, statistics, properties, metrics })
+    }
+
+    /// The same, with an estimate of its rows as a statement sees the column table.
+    pub fn with_estimate(mut self, env: &StatementEnv) -> StarExec {
+        self.statistics = Arc::new(estimate(&self.spec, &self.beside.schema, env));
+        self
+    }
+
+    /// The same for groups of which a column is among the keys of a join; `None` if that is no column of the column table.
+    pub fn with_join_keys(&self, column: usize, keys: &Arc<JoinKeys>) -> Result<Option<Arc<StarExec>>> {
+        let Some(GroupPart::Column { ordinal, sql_type }) = self.spec.groups.get(column) else { return Ok(None) };
+        if self.spec.counts_groups || self.spec.list.is_some() || !is_key_type(sql_type) {
+            return Ok(None);
+        }
+        let (spec, filter, beside) = (self.spec.clone(), self.filter.clone(), self.beside.clone());
+        let mut star = StarExec::new(spec, filter, beside, self.dimensions.clone())?;
+        star.statistics = self.statistics.clone();
+        star.join_keys = self.join_keys.iter().cloned().chain([(*ordinal, keys.clone())]).collect();
+        Ok(Some(Arc::new(star)))
+    }
+
+    /// Rows of the column table, nearly.
+    pub fn rows_of_fact(&self) -> u64 {
+        self.spec.fact.store.table_stats(&self.spec.fact.table).row_count
+    }
+
+    /// Names of the columns that have to be among keys of joins.
+    pub fn join_key_columns(&self) -> impl Iterator<Item = &str> {
+        let column = |(ordinal, _): &ColumnKeys| self.spec.fact.def.columns.get(*ordinal);
+        self.join_keys.iter().filter_map(column).map(|column| column.name.as_str())
     }
 
     /// The dimensions' plans.
@@ -110,7 +150,10 @@ impl Operator for StarExec {
     }
 
     fn over(self: Arc<Self>, inputs: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<Self>> {
-        Ok(Arc::new(StarExec::new(self.spec.clone(), self.filter.clone(), self.beside.clone(), inputs)?))
+        let mut star = StarExec::new(self.spec.clone(), self.filter.clone(), self.beside.clone(), inputs)?;
+        star.join_keys.clone_from(&self.join_keys);
+        star.statistics = self.statistics.clone();
+        Ok(Arc::new(star))
     }
 
     fn stream(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
@@ -122,6 +165,7 @@ impl Operator for StarExec {
             spec: self.spec.clone(),
             beside: self.beside.clone(),
             dimensions: self.dimensions.clone(),
+            join_keys: self.join_keys.clone(),
             schema: self.schema(),
             metrics: BaselineMetrics::new(&self.metrics, 0),
             counters: Counters::new(&self.metrics),
@@ -133,6 +177,10 @@ impl Operator for StarExec {
 
     fn counters(&self) -> Option<&ExecutionPlanMetricsSet> {
         Some(&self.metrics)
+    }
+
+    fn estimate(&self, _: &[Arc<Statistics>], _: Option<usize>) -> Result<Arc<Statistics>> {
+        Ok(self.statistics.clone())
     }
 }
 
@@ -166,6 +214,7 @@ struct Run {
     spec: Arc<StarSpec>,
     beside: Beside,
     dimensions: Vec<Arc<dyn ExecutionPlan>>,
+    join_keys: Vec<ColumnKeys>,
     schema: SchemaRef,
     metrics: BaselineMetrics,
     counters: Counters,
@@ -257,6 +306,20 @@ impl Run {
         Box::pin(RecordBatchStreamAdapter::new(self.schema.clone(), stream))
     }
 
+    /// The condition on the column table, with the keys of joins, which are known when the first row is asked for.
+    fn condition(&self) -> Condition {
+        let own = Condition::from(&self.spec.condition);
+        let mut parts: Vec<Condition> =
+            self.join_keys.iter().filter_map(|(ordinal, keys)| keys.condition(*ordinal)).collect();
+        if parts.is_empty() {
+            return own;
+        }
+        if !matches!(own, Condition::Constant(true)) {
+            parts.insert(0, own);
+        }
+        Condition::And(parts)
+    }
+
     fn run_kernel(&self, dimensions: &[DimensionRows]) -> std::result::Result<StarAnswer, Failure> {
         let spec = &self.spec;
         let fact = &spec.fact;
@@ -269,7 +332,7 @@ impl Run {
             GroupPart::Column { ordinal, .. } | GroupPart::Text { ordinal, .. } => GroupBy::Column(*ordinal),
         };
         let query = StarQuery {
-            condition: Condition::from(&spec.condition),
+            condition: self.condition(),
             joins: joins.map(|(join, rows)| StarJoin { column: join.column, keys: rows.keys.clone() }).collect(),
             groups: spec.groups.iter().map(group).collect(),
             aggregates: spec.kernel.clone(),

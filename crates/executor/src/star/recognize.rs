@@ -1,5 +1,6 @@
 //! Recognizes the aggregations that are star queries.
 
+use super::arithmetic;
 use super::node::StarAggregate;
 use super::plain_aggregate::PlainAggregate;
 use super::spec::{GroupPart, Join, List, Output, StarSpec};
@@ -17,10 +18,9 @@ use squall_functions::aggregate::group_concat::GroupConcatKernel;
 use squall_functions::aggregate::min_max::StringExtremeKernel;
 use squall_functions::aggregate::{KernelUdaf, SumKernel};
 use squall_functions::arrow_map::arrow_type;
-use squall_functions::expr::CallUdf;
 use squall_types::collation::sort_key;
 use squall_types::temporal::TimeZone;
-use squall_types::{CollationId, SqlType, Value};
+use squall_types::{CollationId, SqlType};
 use std::sync::Arc;
 
 /// Puts star queries in the place of the aggregations that are some.
@@ -369,8 +369,8 @@ impl<'a> Making<'a> {
                     self.outputs.push(output);
                     return Some(());
                 }
-                // Sums of doubles depend on the order of the rows, and those of 256 bits are not the kernel's.
-                if !call.kernel_as::<SumKernel>()?.is_narrow() {
+                // Sums of doubles depend on the order of the rows.
+                if !call.kernel_as::<SumKernel>()?.is_exact() {
                     return None;
                 }
                 let argument = self.expression(&argument)?;
@@ -469,48 +469,29 @@ impl<'a> Making<'a> {
         self.groups.iter().position(of).map(|group| Output::AnyOfText { group })
     }
 
-    /// Arithmetic on whole numbers.
+    /// Arithmetic on columns of the column table.
     fn expression(&self, expr: &Expr) -> Option<Expression> {
-        match expr {
-            Expr::Column(column) => {
-                let ordinal = self.fact_column(column)?;
-                is_summed(self.fact_type(ordinal)).then_some(Expression::Column(ordinal))
-            }
-            Expr::ScalarFunction(function) => {
-                let call = CallUdf::of(&function.func)?.call();
-                let [left, right] = function.args.as_slice() else { return None };
-                // Differences of unsigned numbers are errors below zero.
-                let signed = matches!(call.ty.sql_type, SqlType::Int { unsigned: false, .. });
-                let [left, right] = [self.integer(left)?, self.integer(right)?].map(Box::new);
-                match &*call.name {
-                    "*" if signed => Some(Expression::Multiply(left, right)),
-                    "+" if signed => Some(Expression::Add(left, right)),
-                    "-" if signed => Some(Expression::Subtract(left, right)),
-                    _ => None,
-                }
-            }
-            _ => None,
-        }
+        let number = arithmetic::number(expr, &|column| {
+            let ordinal = self.fact_column(column)?;
+            Some((ordinal, self.fact_type(ordinal)))
+        });
+        number.map(|number| number.expression)
     }
 
-    /// A part of arithmetic: of integers alone, so that no scale has to be minded.
-    fn integer(&self, expr: &Expr) -> Option<Expression> {
-        match expr {
-            Expr::Column(column) => {
-                let ordinal = self.fact_column(column)?;
-                matches!(self.fact_type(ordinal), SqlType::Int { .. }).then_some(Expression::Column(ordinal))
-            }
-            Expr::Literal(scalar, _) => match crate::access::filter::scalar_value(scalar, &SqlType::BIGINT)? {
-                Value::Int(value) => Some(Expression::Literal(value)),
-                _ => None,
-            },
-            _ => self.expression(expr),
-        }
-    }
-
+    /// An aggregate of the kernel, which SUM and AVG of the same have once.
     fn add(&mut self, aggregate: Aggregate) -> usize {
-        self.kernel.push(aggregate);
-        self.kernel.len() - 1
+        let is_same = |known: &Aggregate| match (known, &aggregate) {
+            (Aggregate::CountRows, Aggregate::CountRows) => true,
+            (Aggregate::Count(known), Aggregate::Count(new))
+            | (Aggregate::Sum(known), Aggregate::Sum(new))
+            | (Aggregate::Min(known), Aggregate::Min(new))
+            | (Aggregate::Max(known), Aggregate::Max(new)) => known == new,
+            _ => false,
+        };
+        self.kernel.iter().position(is_same).unwrap_or_else(|| {
+            self.kernel.push(aggregate);
+            self.kernel.len() - 1
+        })
     }
 
     fn finish(self) -> StarSpec {
@@ -552,13 +533,4 @@ fn text_order(collation: CollationId) -> TextOrder {
     TextOrder::SortKeys(Arc::new(move |text: &[u8], key: &mut Vec<u8>| {
         sort_key(collation, &String::from_utf8_lossy(text), key);
     }))
-}
-
-/// Whether a column can be summed by its codes.
-fn is_summed(sql_type: &SqlType) -> bool {
-    match sql_type {
-        SqlType::Int { .. } => true,
-        SqlType::Decimal { precision, .. } => *precision <= 18,
-        _ => false,
-    }
 }

@@ -4,12 +4,13 @@ use super::arithmetic_op::ArithmeticOp;
 use crate::arrow_map::decimal_type;
 use crate::wrong_value::{division_by_zero, out_of_range};
 use arrow::array::{ArrayRef, AsArray, Decimal128Array};
-use arrow::compute::kernels::arity::try_binary;
-use arrow::datatypes::{DataType, Decimal128Type};
+use arrow::compute::kernels::arity::{binary, try_binary};
+use arrow::datatypes::{DataType, Decimal128Type, Decimal256Type, i256};
 use arrow::error::ArrowError;
 use squall_registry::ScalarKernel;
 use squall_statement_context::StatementContext;
 use squall_types::{Decimal, SqlResult, Value};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// `left op right` with a result of `precision` and `scale`; DIV is [`IntegerDivide`].
@@ -74,37 +75,91 @@ impl ScalarKernel for Arithmetic {
 
     fn eval_arrays(&self, arguments: &[ArrayRef], _context: &StatementContext) -> Option<SqlResult<ArrayRef>> {
         let [left, right] = arguments else { return None };
-        let left: &Decimal128Array = left.as_primitive_opt::<Decimal128Type>()?;
-        let right: &Decimal128Array = right.as_primitive_opt::<Decimal128Type>()?;
-        let DataType::Decimal128(..) = decimal_type(self.precision, self.scale) else { return None };
-        let (left_scale, right_scale) = (u8::try_from(left.scale()).ok()?, u8::try_from(right.scale()).ok()?);
-        let limit = 10_i128.checked_pow(u32::from(self.precision))?;
-        let within = |value: Option<i128>| {
-            value
-                .filter(|value| value.unsigned_abs() < limit.unsigned_abs())
-                .ok_or_else(|| ArrowError::ArithmeticOverflow("DECIMAL".to_string()))
+        let (left, right) = (Numbers::of(left)?, Numbers::of(right)?);
+        let factors = match self.op {
+            ArithmeticOp::Add | ArithmeticOp::Subtract => [
+                power_of_ten(self.scale.checked_sub(left.scale)?)?,
+                power_of_ten(self.scale.checked_sub(right.scale)?)?,
+            ],
+            ArithmeticOp::Multiply if left.scale.checked_add(right.scale)? == self.scale => [1, 1],
+            _ => return None,
         };
-        let result: Result<Decimal128Array, ArrowError> = match self.op {
-            ArithmeticOp::Add | ArithmeticOp::Subtract => {
-                let left_factor = 10_i128.checked_pow(u32::from(self.scale.checked_sub(left_scale)?))?;
-                let right_factor = 10_i128.checked_pow(u32::from(self.scale.checked_sub(right_scale)?))?;
-                let subtract = self.op == ArithmeticOp::Subtract;
-                try_binary(left, right, |left: i128, right: i128| {
-                    let sum = match (left.checked_mul(left_factor), right.checked_mul(right_factor)) {
-                        (Some(left), Some(right)) if subtract => left.checked_sub(right),
+        // What a type of more digits holds, 128 bits may not.
+        let limit = power_of_ten(self.precision).unwrap_or(i128::MAX).unsigned_abs();
+        let greatest = [left.magnitude.checked_mul(factors[0])?, right.magnitude.checked_mul(factors[1])?];
+        let bound = match self.op {
+            ArithmeticOp::Multiply => greatest[0].checked_mul(greatest[1]),
+            _ => greatest[0].checked_add(greatest[1]),
+        };
+        let (left, right) = (left.array.as_ref(), right.array.as_ref());
+        let result: Decimal128Array = match (self.op, bound.is_some_and(|bound| bound.unsigned_abs() < limit)) {
+            (ArithmeticOp::Multiply, true) if greatest.iter().all(|value| *value <= i128::from(i64::MAX)) => {
+                // One multiplication of 64 bits.
+                binary(left, right, |left: i128, right: i128| i128::from(left as i64) * i128::from(right as i64))
+                    .ok()?
+            }
+            (ArithmeticOp::Multiply, true) => binary(left, right, i128::wrapping_mul).ok()?,
+            (ArithmeticOp::Subtract, true) => {
+                binary(left, right, |left: i128, right: i128| left * factors[0] - right * factors[1]).ok()?
+            }
+            (_, true) => binary(left, right, |left: i128, right: i128| left * factors[0] + right * factors[1]).ok()?,
+            // Rows without a value may be what makes it look too great.
+            (op, false) => try_binary(left, right, |left: i128, right: i128| {
+                let result = match op {
+                    ArithmeticOp::Multiply => left.checked_mul(right),
+                    _ => match (left.checked_mul(factors[0]), right.checked_mul(factors[1])) {
+                        (Some(left), Some(right)) if op == ArithmeticOp::Subtract => left.checked_sub(right),
                         (Some(left), Some(right)) => left.checked_add(right),
                         _ => None,
-                    };
-                    within(sum)
-                })
+                    },
+                };
+                result
+                    .filter(|value| value.unsigned_abs() < limit)
+                    .ok_or_else(|| ArrowError::ArithmeticOverflow("DECIMAL".to_string()))
+            })
+            .ok()?,
+        };
+        Some(Ok(match decimal_type(self.precision, self.scale) {
+            DataType::Decimal256(..) => {
+                let wide = result.unary::<_, Decimal256Type>(i256::from_i128);
+                Arc::new(wide.with_data_type(decimal_type(self.precision, self.scale)))
             }
-            ArithmeticOp::Multiply if left_scale + right_scale == self.scale => {
-                try_binary(left, right, |left: i128, right: i128| within(left.checked_mul(right)))
+            narrow => Arc::new(result.with_data_type(narrow)),
+        }))
+    }
+}
+
+fn power_of_ten(digits: u8) -> Option<i128> {
+    10_i128.checked_pow(u32::from(digits))
+}
+
+/// Decimals that 128 bits hold.
+struct Numbers<'a> {
+    array: Cow<'a, Decimal128Array>,
+    scale: u8,
+    /// None is farther from zero.
+    magnitude: i128,
+}
+
+impl<'a> Numbers<'a> {
+    /// `None` if they are no decimals, or one needs more bits.
+    fn of(array: &'a ArrayRef) -> Option<Numbers<'a>> {
+        let (array, scale) = match array.data_type() {
+            DataType::Decimal128(_, scale) => (Cow::Borrowed(array.as_primitive::<Decimal128Type>()), *scale),
+            DataType::Decimal256(_, scale) => {
+                let narrow =
+                    |value: i256| value.to_i128().ok_or_else(|| ArrowError::ArithmeticOverflow("DECIMAL".to_string()));
+                let wide = array.as_primitive::<Decimal256Type>();
+                (Cow::Owned(wide.try_unary::<_, Decimal128Type, _>(narrow).ok()?), *scale)
             }
             _ => return None,
         };
-        let result = result.ok()?.with_data_type(decimal_type(self.precision, self.scale));
-        Some(Ok(Arc::new(result)))
+        let (least, greatest) = array
+            .values()
+            .iter()
+            .fold((0_i128, 0_i128), |(least, greatest), value| (least.min(*value), greatest.max(*value)));
+        let magnitude = greatest.max(least.checked_neg()?);
+        Some(Numbers { array, scale: u8::try_from(scale).ok()?, magnitude })
     }
 }
 

@@ -150,6 +150,12 @@ fn by_column(table: &RowTable) -> String {
     }
 }
 
+/// The columns of a table that have to be among the keys of joins.
+fn by_keys<'a>(columns: impl Iterator<Item = &'a str>) -> String {
+    let columns: Vec<&str> = columns.collect();
+    if columns.is_empty() { String::new() } else { format!(" by keys of the join: {}", columns.join(", ")) }
+}
+
 /// The text of an operator that reads a table; `None` for one with a text of its own.
 fn table_label(operator: TableOperator<'_>) -> Option<String> {
     Some(match operator {
@@ -158,7 +164,8 @@ fn table_label(operator: TableOperator<'_>) -> Option<String> {
             let condition =
                 star.filter.as_ref().map(|filter| format!(" ({})", readable(over_table(filter, &star.spec.fact))));
             let condition = condition.unwrap_or_default();
-            format!("Star aggregate: column scan on {}{condition}", by_column(&star.spec.fact))
+            let keys = by_keys(star.join_key_columns());
+            format!("Star aggregate: column scan on {}{condition}{keys}", by_column(&star.spec.fact))
         }
         TableOperator::DocumentValues(scan) => {
             let (table, index) = (&scan.source.table.alias, &scan.index().name);
@@ -168,9 +175,7 @@ fn table_label(operator: TableOperator<'_>) -> Option<String> {
             let filter =
                 scan.filter.as_ref().map(|filter| format!(" ({})", readable(over_table(filter, &scan.source))));
             let filter = filter.unwrap_or_default();
-            let keys: Vec<&str> = scan.join_key_columns().collect();
-            let keys =
-                if keys.is_empty() { String::new() } else { format!(" by keys of the join: {}", keys.join(", ")) };
+            let keys = by_keys(scan.join_key_columns());
             format!("Column scan on {}{filter}{keys}", by_column(&scan.source))
         }
         TableOperator::Lookup(join) => match join.kept() {

@@ -124,6 +124,9 @@ fn query(random: &mut Random) -> String {
         "MAX(t)",
         "SUM(a * u)",
         "SUM(a - 3)",
+        "SUM(m * (1 - m))",
+        "SUM(m * a * m * m)",
+        "AVG(m * (1 + u))",
         "MIN(b)",
         "MAX(m)",
         "COUNT(DISTINCT u)",
@@ -140,7 +143,7 @@ fn query(random: &mut Random) -> String {
     let some: Vec<&str> = (0..1 + random.below(4)).map(|_| pick(random, &sums)).collect();
     let some = some.join(", ");
     let (column, _, kind) = COLUMNS[random.below(COLUMNS.len() as u64) as usize];
-    match random.below(12) {
+    match random.below(15) {
         0 => format!("SELECT * FROM $ WHERE {condition} ORDER BY id LIMIT {}", 1 + random.below(30)),
         1 => format!("SELECT id, s, ts FROM $ WHERE {condition} ORDER BY id"),
         2 => format!("SELECT {some} FROM $ WHERE {condition}"),
@@ -166,9 +169,56 @@ fn query(random: &mut Random) -> String {
             )
         }
         10 => format!("SELECT {some} FROM $ JOIN k ON k.k = a WHERE {condition} GROUP BY k.name ORDER BY k.name"),
+        11..14 => joins(random),
         _ => format!(
             "SELECT k.k, {some} FROM $, k, k l WHERE k.k = a AND l.k = u AND l.k < 15 AND {condition} GROUP BY k.k, l.name ORDER BY k.k, l.name"
         ),
+    }
+}
+
+/// A join of several tables in any order, with subqueries that become joins.
+fn joins(random: &mut Random) -> String {
+    let mut tables = vec!["$ x", "$ y", "k", "k l"];
+    if one_in(random, 2) {
+        tables.push("$ z");
+    }
+    let mut conditions = vec![
+        pick(random, &["x.id = y.id", "x.b = y.b", "x.id = y.id AND x.a = y.a"]).to_owned(),
+        pick(random, &["k.k = x.a", "k.k = y.a", "k.k = y.u"]).to_owned(),
+        pick(random, &["l.k = k.k", "l.k = x.a", "l.k = y.u", "l.k = x.u AND l.k < 6"]).to_owned(),
+    ];
+    if tables.len() > 4 {
+        conditions.push(
+            pick(random, &["z.id = x.id", "z.id = y.id + 1 AND y.id < 40", "z.id = y.id AND z.u = k.k"]).to_owned(),
+        );
+    }
+    let subqueries = [
+        "EXISTS (SELECT * FROM $ i WHERE i.a = x.a AND i.id <> x.id AND i.u = 3)",
+        "NOT EXISTS (SELECT * FROM $ i WHERE i.a = x.a AND i.m > x.m + 40)",
+        "NOT EXISTS (SELECT * FROM $ i WHERE i.u = l.k AND i.s = 'zebra')",
+        "NOT EXISTS (SELECT * FROM $ i WHERE i.u = l.k AND i.u = x.a AND i.m > 10)",
+        "NOT EXISTS (SELECT * FROM $ i WHERE i.u = l.k AND i.a = y.a AND i.m > 10)",
+        "x.a IN (SELECT a FROM $ GROUP BY a HAVING COUNT(*) > 20)",
+        "y.u IN (SELECT u FROM $ WHERE e = 'Mid')",
+        "x.a NOT IN (SELECT a FROM $ WHERE a > 15)",
+        "y.m < (SELECT AVG(m) FROM $ i WHERE i.a = x.a)",
+        "y.m * 5 < (SELECT SUM(m * (1 - m)) FROM $ i WHERE i.a = x.a AND i.u = k.k)",
+        "(x.m > y.m OR k.name = 'one')",
+        "x.s = y.s",
+        "x.id < 50",
+    ];
+    for _ in 0..random.below(3) {
+        conditions.push(pick(random, &subqueries).to_owned());
+    }
+    for at in (1..tables.len()).rev() {
+        tables.swap(at, random.below(at as u64 + 1) as usize);
+    }
+    let (tables, conditions) = (tables.join(", "), conditions.join(" AND "));
+    let values = "COUNT(*), SUM(x.m * (1 - y.m)), SUM(x.a * y.m), MIN(x.id), MAX(y.d), COUNT(DISTINCT k.name)";
+    match random.below(3) {
+        0 => format!("SELECT {values} FROM {tables} WHERE {conditions}"),
+        1 => format!("SELECT k.k, {values} FROM {tables} WHERE {conditions} GROUP BY k.k ORDER BY k.k"),
+        _ => format!("SELECT x.id, y.id, k.k, l.k FROM {tables} WHERE {conditions} ORDER BY 1, 2, 3, 4 LIMIT 20"),
     }
 }
 
