@@ -52,10 +52,19 @@ struct Search<'g> {
     skips: Vec<bool>,
     /// Distinct values of each class's keys, by input.
     classes: Vec<Vec<(usize, f64)>>,
+    inputs_of_classes: Vec<ClassInputs>,
     /// Pairs of inputs with several equalities, and by how much more pairs of rows are partners than these alone tell.
     composite: Vec<(Set, f64)>,
     /// For inputs of semi joins: the share of rows of the others that stay.
     shares: Vec<f64>,
+}
+
+/// The inputs that have a key of a class.
+struct ClassInputs {
+    /// Those whose columns come out of the joins.
+    joined: Set,
+    /// Those of semi joins.
+    tested: Set,
 }
 
 /// A part of the search.
@@ -72,12 +81,29 @@ impl<'g> Search<'g> {
         let rows = graph.inputs.iter().map(|input| Some(*input.statistics.num_rows.get_value()? as f64));
         let rows: Vec<f64> = rows.map(|rows| rows.map(|rows| rows.max(1.0))).collect::<Option<_>>()?;
         let skips = graph.inputs.iter().map(is_scan_by_column).collect();
-        let mut search = Search { graph, rows, skips, classes: Vec::new(), composite: Vec::new(), shares: Vec::new() };
+        let mut search = Search {
+            graph,
+            rows,
+            skips,
+            classes: Vec::new(),
+            inputs_of_classes: Vec::new(),
+            composite: Vec::new(),
+            shares: Vec::new(),
+        };
         let distinct = |key: &Key| (key.input, search.distinct(key));
         search.classes = graph.classes.iter().map(|class| class.iter().map(distinct).collect()).collect();
+        search.inputs_of_classes = graph.classes.iter().map(|class| search.inputs_of(class)).collect();
         search.shares = (0..graph.inputs.len()).map(|input| search.share(input)).collect();
         search.composite = search.composite_keys();
         Some(search)
+    }
+
+    fn inputs_of(&self, class: &[Key]) -> ClassInputs {
+        let of = |is_semi: bool| {
+            let keys = class.iter().filter(|key| self.is_semi(key.input) == is_semi);
+            keys.fold(0, |set: Set, key| set | 1 << key.input)
+        };
+        ClassInputs { joined: of(false), tested: of(true) }
     }
 
     fn is_semi(&self, input: usize) -> bool {
@@ -154,27 +180,31 @@ impl<'g> Search<'g> {
         (rows / apart * more * staying * SELECTIVITY.powi(filters as i32)).max(1.0)
     }
 
-    /// The join of two parts, if there is one: the right one may be the input of a semi join.
-    fn join(&self, (left_set, left): (Set, &Found), (right_set, right): (Set, &Found)) -> Option<Found> {
-        let is_semi = |set: Set| set.is_power_of_two() && self.input(set).semi.is_some();
-        // Keys of semi joins' inputs do not come out of these.
-        let in_set = |class: &[(usize, f64)], set: Set| {
-            class.iter().any(|(input, _)| set >> input & 1 == 1 && (set == 1 << input || !self.is_semi(*input)))
-        };
-        if is_semi(left_set) || !self.classes.iter().any(|class| in_set(class, left_set) && in_set(class, right_set)) {
+    /// Whether a set is the input of a semi join alone.
+    fn is_input_of_semi(&self, set: Set) -> bool {
+        set.is_power_of_two() && self.input(set).semi.is_some()
+    }
+
+    /// The join of two parts, if there is one: the right one may be the input of a semi join. `rows` is what it gives.
+    fn join(&self, (left_set, left): (Set, &Found), (right_set, right): (Set, &Found), rows: f64) -> Option<Found> {
+        if self.is_input_of_semi(left_set) {
             return None;
         }
-        if is_semi(right_set) {
+        // Keys of semi joins' inputs do not come out of these.
+        let in_set =
+            |of: &ClassInputs, set: Set| set & of.joined != 0 || (set & of.tested != 0 && set.is_power_of_two());
+        if !self.inputs_of_classes.iter().any(|of| in_set(of, left_set) && in_set(of, right_set)) {
+            return None;
+        }
+        if self.is_input_of_semi(right_set) {
             // All that its equalities and its condition read has to be there.
             let semi = self.input(right_set).semi.as_ref()?;
             let read = semi.filter.as_ref().map_or(0, |filter| filter.inputs & !right_set);
-            let keyed =
-                self.classes.iter().filter(|class| in_set(class, right_set)).all(|class| in_set(class, left_set));
-            if read & !left_set != 0 || !keyed {
+            let mut of_semi = self.inputs_of_classes.iter().filter(|of| in_set(of, right_set));
+            if read & !left_set != 0 || !of_semi.all(|of| in_set(of, left_set)) {
                 return None;
             }
         }
-        let rows = self.rows_of(left_set | right_set);
         let (build, probe) = match left.rows <= right.rows {
             true => (left, (right_set, right)),
             false => (right, (left_set, left)),
@@ -210,12 +240,14 @@ impl<'g> Search<'g> {
                 return None;
             }
             let mut best: Option<Found> = None;
-            // Every way to divide it.
+            let rows = self.rows_of(set);
+            // Every way to divide it; the sides of an inner join are chosen later.
             let mut left = (set - 1) & set;
             while left > 0 {
                 let right = set & !left;
-                if let (Some(left_part), Some(right_part)) = (found.get(&left), found.get(&right))
-                    && let Some(join) = self.join((left, left_part), (right, right_part))
+                if (left > right || self.is_input_of_semi(right))
+                    && let (Some(left_part), Some(right_part)) = (found.get(&left), found.get(&right))
+                    && let Some(join) = self.join((left, left_part), (right, right_part), rows)
                     && best.as_ref().is_none_or(|best| join.cost < best.cost)
                 {
                     best = Some(join);
@@ -239,7 +271,8 @@ impl<'g> Search<'g> {
             for left in 0..open.len() {
                 for right in (0..open.len()).filter(|right| *right != left) {
                     let parts = ((open[left], &found[&open[left]]), (open[right], &found[&open[right]]));
-                    if let Some(join) = self.join(parts.0, parts.1)
+                    let rows = self.rows_of(open[left] | open[right]);
+                    if let Some(join) = self.join(parts.0, parts.1, rows)
                         && best.as_ref().is_none_or(|(.., best)| (join.rows, join.cost) < (best.rows, best.cost))
                     {
                         best = Some((left, right, join));
