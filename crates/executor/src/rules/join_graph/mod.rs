@@ -1,7 +1,7 @@
 //! Orders the joins of a plan by their estimated cost.
 //!
 //! The binder joins tables in the order of FROM. Here a tree of inner joins, with the semi and anti joins over it, is taken apart into
-//! its inputs and conditions ([`graph`]), the cheapest tree of them is searched ([`search`]), and made again ([`build`]). The search is
+//! its inputs and conditions (`graph`), the cheapest tree of them is searched (`search`), and made again (`build`). The search is
 //! dynamic programming over connected sets of inputs (Moerkotte and Neumann: "Dynamic programming strikes back", 2008), or greedy for
 //! many inputs (Fegaras: "A new heuristic for optimizing large queries", 1998). A semi or anti join only takes rows away, so it may come at
 //! any place once the input is joined that its keys are of.
