@@ -48,16 +48,20 @@ fn reordered(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
             return Ok(Transformed::no(plan));
         }
         let Some(mut graph) = Graph::of(&plan)? else { return Ok(Transformed::no(plan)) };
-        // What the inputs are joins of is a matter of its own.
+        let found = match graph.inputs.len() < INPUTS_MIN {
+            true => None,
+            false => {
+                graph.estimate()?;
+                search::cheapest(&graph)
+            }
+        };
+        // The inputs are visited once, here or below: twice would be twice as long at each level of nested joins.
+        let Some(tree) = found else { return Ok(Transformed::no(plan)) };
+        // What they are joins of is a matter of its own.
         for input in &mut graph.inputs {
             input.plan = reordered(Arc::clone(&input.plan))?;
         }
-        let found = if graph.inputs.len() < INPUTS_MIN { None } else { search::cheapest(&graph) };
-        let better = match found {
-            Some(tree) => build::plan_of(&graph, &tree, &plan.schema())?,
-            // The inputs are visited below.
-            None => return Ok(Transformed::no(plan)),
-        };
+        let better = build::plan_of(&graph, &tree, &plan.schema())?;
         Ok(Transformed::new(better, true, TreeNodeRecursion::Jump))
     })
     .data()
