@@ -299,7 +299,6 @@ fn row_by_row_and_by_plan_are_the_same() {
         let (sql, ordered) = query(&mut random);
         let planned = answer(&mut client, &format!("WITH unused AS (SELECT 1) {sql}"));
         let warnings = value(&mut client, "SELECT @@warning_count");
-        let mut first_warned = None;
         // From the third time on its plan is cached.
         for time in 0..3 {
             let mut small = answer(&mut client, &sql);
@@ -307,8 +306,8 @@ fn row_by_row_and_by_plan_are_the_same() {
             // only.
             let warned = value(&mut client, "SELECT @@warning_count");
             let sees_all = ![" LIMIT ", " JOIN "].iter().any(|word| sql.contains(word));
-            let expected = if sees_all { &warnings } else { first_warned.get_or_insert_with(|| warned.clone()) };
-            assert_eq!(&warned, expected, "{time}: warnings of {sql}");
+            // Which these are may differ from one time to the next, as the ways that the query is run by do.
+            assert!(!sees_all || warned == warnings, "{time}: {warned} warnings, not {warnings}: {sql}");
             // What warns row by row is met by the plan, too: it looks at no fewer rows with any condition.
             assert!(warned == "0" || warnings != "0", "{warned} warnings, not 0: {sql}");
             let mut planned = planned.clone();
