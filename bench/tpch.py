@@ -19,8 +19,10 @@ from columns import best_of, mean
 from peers import Squall, record
 from tpch_queries import QUERIES, SCHEMA
 
-# Numbers are equal if they differ by no more than this share: an average has four more digits than its argument here.
+# Numbers are equal if they differ by no more than this: an average and a quotient have four more digits than their argument here.
 TOLERANCE = decimal.Decimal("0.0001")
+# And by no more than this share: sums of DuckDB's doubles.
+SHARE = decimal.Decimal("1e-9")
 LONG_MS = 5000
 
 
@@ -47,7 +49,7 @@ def is_number(value):
 def is_equal(ours, theirs):
     if is_number(ours) and is_number(theirs):
         ours, theirs = number(ours), number(theirs)
-        return abs(ours - theirs) <= TOLERANCE * max(1, abs(theirs))
+        return abs(ours - theirs) <= TOLERANCE + SHARE * abs(theirs)
     if isinstance(theirs, datetime.date) and isinstance(ours, datetime.date):
         return ours.isoformat()[:10] == theirs.isoformat()[:10]
     return ours == theirs

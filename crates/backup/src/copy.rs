@@ -3,7 +3,7 @@
 use crate::Watch;
 use crate::error::{Error, Result};
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 use xxhash_rust::xxh3::Xxh3Default;
 
@@ -30,7 +30,11 @@ pub(crate) fn copy(
             return Err(Error::Interrupted);
         }
         let wanted = piece.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        let read = source.read(&mut piece[..wanted]).map_err(Error::io(from))?;
+        let read = match source.read(&mut piece[..wanted]) {
+            // A signal, not KILL.
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            read => read.map_err(Error::io(from))?,
+        };
         if read == 0 {
             return Err(Error::Damaged(from.to_path_buf(), "the file is shorter than it was"));
         }

@@ -61,7 +61,7 @@ pub enum Place {
 impl BackupList {
     /// Bytes of all files.
     pub fn bytes(&self) -> u64 {
-        self.files.iter().map(|file| file.bytes).sum()
+        self.files.iter().fold(0, |sum, file| sum.saturating_add(file.bytes))
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {

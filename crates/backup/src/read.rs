@@ -77,7 +77,8 @@ impl Backup<'_> {
     /// Makes a data directory of the backup. Until that is complete [it says so](is_being_restored).
     ///
     /// # Errors
-    /// [`Error::NotEmpty`], [`Error::Damaged`] of a file of the backup, [`Error::Interrupted`], and the system's. Nothing is there then.
+    /// [`Error::NotEmpty`], [`Error::Damaged`] of a file of the backup, [`Error::Interrupted`], and the system's. Nothing is there then,
+    /// but for what could not be moved at the end, which no server starts on.
     pub fn restore(&self, directory: &Path, watch: &dyn Watch) -> Result<()> {
         let is_new = check_free(directory)?;
         let unfinished = directory.join(RESTORING_FOLDER);

@@ -24,7 +24,10 @@ use std::time::Instant;
 /// Keys and certificates lie in the data directory itself, in files with this extension.
 const KEY_EXTENSION: &str = "pem";
 /// The priority of threads that only take time that nobody else wants.
+#[cfg(target_os = "linux")]
 const LEAST_PRIORITY: i32 = 19;
+/// Bytes of a path, as Linux has it.
+const PATH_BYTES_MAX: usize = 4096;
 /// Bits of the modes of files that others than the owner may read.
 const OTHERS_READ: u32 = 0o044;
 
@@ -53,11 +56,9 @@ impl Session {
         let backing = Backing { process, kill: context.kill.clone() };
         let written = self
             .waiting(move |shared| {
-                let written =
-                    back_up(shared, &directory, &backing, |bytes| backing.process.transfer.set_bytes_total(bytes));
-                // An interruption is told as KILL, or the limit of time, words it.
-                backing.kill.check()?;
-                written
+                back_up(shared, &directory, &backing, |bytes| backing.process.transfer.set_bytes_total(bytes))
+                    // An interruption is told as KILL, or the limit of time, words it.
+                    .or_else(|error| backing.kill.check().and(Err(error)))
             })
             .await;
         self.process.transfer.end();
@@ -101,19 +102,18 @@ fn back_up(
     let text = |id| Values(&variables).text(id).to_owned();
     let (server, version) = (text(ids::SERVER_UUID), text(ids::VERSION));
     let taken_micros = now_micros();
-    let image = shared.store.image()?;
+    let mut image = shared.store.image()?;
     total(image.files.iter().map(|file| file.content.bytes()).sum());
     let header = BackupHeader { taken_micros, version, server, seqno: image.seqno };
-    // The image is taken by now, so nobody waits for this thread.
-    with_low_priority(|| copy_image(&repository, &shared.directory, image, header, watch))
+    // Others wait for locks that are taken to make an image, and to drop it, so that is not done with a low priority.
+    with_low_priority(|| copy_image(&repository, &shared.directory, &mut image, header, watch))
 }
 
 /// Runs something on a thread of its own that leaves the processors to others. A thread whose priority was lowered cannot be used for
 /// other work: only privileged processes may raise it again.
 fn with_low_priority<T: Send>(work: impl FnOnce() -> SqlResult<T> + Send) -> SqlResult<T> {
     let work = carried(move || {
-        // Without it the work is done all the same.
-        let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), LEAST_PRIORITY);
+        lower_priority();
         work()
     });
     std::thread::scope(|scope| {
@@ -123,23 +123,32 @@ fn with_low_priority<T: Send>(work: impl FnOnce() -> SqlResult<T> + Send) -> Sql
     })
 }
 
+#[cfg(target_os = "linux")]
+fn lower_priority() {
+    // Without it the work is done all the same.
+    let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), LEAST_PRIORITY);
+}
+
+/// Elsewhere a priority is that of the whole process.
+#[cfg(not(target_os = "linux"))]
+fn lower_priority() {}
+
 /// Copies the files of an image to a new backup.
 fn copy_image(
     repository: &Repository,
     data: &Path,
-    mut image: StoreImage,
+    image: &mut StoreImage,
     header: BackupHeader,
     watch: &dyn Watch,
 ) -> SqlResult<Summary> {
-    let files = std::mem::take(&mut image.files);
     let mut writer = repository.begin(&name_of(header.taken_micros), &header.server).map_err(backup_error)?;
     write_keys(&mut writer, data)?;
-    let (unchanging, changing): (Vec<_>, Vec<_>) =
-        files.into_iter().partition(|file| matches!(file.content, ImageContent::Table { .. } | ImageContent::Level(_)));
-    changing.into_iter().try_for_each(|file| write_file(&mut writer, data, file, watch))?;
+    let never_changes = |file: &&ImageFile| matches!(file.content, ImageContent::Table { .. } | ImageContent::Level(_));
+    let mut write = |file: &ImageFile| write_file(&mut writer, data, file, watch);
+    image.files.iter().filter(|file| !never_changes(file)).try_for_each(&mut write)?;
     // The log goes on growing while its segments are kept.
     image.release_log();
-    unchanging.into_iter().try_for_each(|file| write_file(&mut writer, data, file, watch))?;
+    image.files.iter().filter(never_changes).try_for_each(&mut write)?;
     writer.finish(header).map_err(backup_error)
 }
 
@@ -160,24 +169,24 @@ fn write_keys(writer: &mut BackupWriter<'_>, directory: &Path) -> SqlResult<()> 
     Ok(())
 }
 
-fn write_file(writer: &mut BackupWriter<'_>, directory: &Path, file: ImageFile, watch: &dyn Watch) -> SqlResult<()> {
+fn write_file(writer: &mut BackupWriter<'_>, directory: &Path, file: &ImageFile, watch: &dyn Watch) -> SqlResult<()> {
     let ImageFile { path, content } = file;
     let outside = || SqlError::internal(format_args!("{} is not in the data directory", path.display()));
     let name = path.strip_prefix(directory).ok().and_then(Path::to_str).ok_or_else(outside)?.to_owned();
+    let source = |name| Source { path: path.clone(), name, bytes: content.bytes() };
     let written = match content {
         ImageContent::Bytes(bytes) => {
-            watch.add(bytes.len() as u64);
-            writer.write_bytes(name, &bytes, Readers::Default)
+            watch.add(content.bytes());
+            writer.write_bytes(name, bytes, Readers::Default)
         }
-        ImageContent::Beginning(bytes) => writer.write_beginning(Source { path, name, bytes }, watch),
-        ImageContent::Table { bytes, checksum } => {
-            let opened = path.clone();
-            let open = || Ok(Box::new(File::open(opened)?) as Box<dyn Read>);
-            writer.write_shared(Source { path, name, bytes }, checksum, true, open, watch)
+        ImageContent::Beginning(_) => writer.write_beginning(source(name), watch),
+        ImageContent::Table { checksum, .. } => {
+            let open = || Ok(Box::new(File::open(path)?) as Box<dyn Read>);
+            writer.write_shared(source(name), *checksum, true, open, watch)
         }
-        ImageContent::Level(LevelFile { bytes, checksum, content, .. }) => {
-            let open = || Ok(Box::new(ReadFrom { content, position: 0 }) as Box<dyn Read>);
-            writer.write_shared(Source { path, name, bytes }, u128::from(checksum), false, open, watch)
+        ImageContent::Level(LevelFile { checksum, content, .. }) => {
+            let open = || Ok(Box::new(ReadFrom { content: content.clone(), position: 0 }) as Box<dyn Read>);
+            writer.write_shared(source(name), u128::from(*checksum), false, open, watch)
         }
     };
     written.map_err(backup_error)
@@ -206,7 +215,8 @@ fn name_of(micros: i64) -> String {
 /// The directory has to be told from the root on, since the server may have been started anywhere, and not to be in the data directory.
 fn check_directory(data: &Path, directory: &Path) -> SqlResult<()> {
     let refused = || SqlError::new(ErrorCode::WrongValue, &[&"backup directory", &directory.display()]);
-    if !directory.is_absolute() {
+    // The system knows no longer ones, and each folder on the way is looked at.
+    if !directory.is_absolute() || directory.as_os_str().len() > PATH_BYTES_MAX {
         return Err(refused());
     }
     // As far as it is there links and `..` are resolved; what is to be made has neither.
@@ -259,5 +269,6 @@ mod tests {
             assert!(is_refused(root.path().join(inside)), "{inside}");
         }
         assert!(is_refused("backups".into()) && is_refused("".into()));
+        assert!(is_refused("/a".repeat(1 << 20).into()));
     }
 }

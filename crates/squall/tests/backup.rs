@@ -1,6 +1,6 @@
 //! Backups of servers that work: what is restored is what was committed when the backup began.
 //!
-//! Writers move money between accounts and count their transactions, in row and column tables. Another session makes, changes, fills,
+//! Writers move money between accounts and count their transactions, in row and column tables, partitions and copies of columns. Another session makes, changes, fills,
 //! truncates and drops tables. Meanwhile backups are made. Each is restored, checked by `squall check`, and started. What was acknowledged
 //! before the backup began is there, each transaction as a whole, and nothing that began after it ended. `SQUALL_CRASH_ROUNDS=200` makes
 //! the long run.
@@ -102,8 +102,8 @@ fn backups_of_a_busy_server_are_of_one_moment() {
 fn create_tables(conn: &mut mysql::Conn) {
     let statements = [
         "CREATE DATABASE b".to_owned(),
-        "CREATE TABLE b.journal (writer INT, seq BIGINT, text VARCHAR(200), sum BIGINT, PRIMARY KEY (writer, seq), KEY (text))".into(),
-        "CREATE TABLE b.seen (writer INT, seq BIGINT, PRIMARY KEY (writer, seq)) ENGINE = COLUMN".into(),
+        "CREATE TABLE b.journal (writer INT, seq BIGINT, text VARCHAR(200), sum BIGINT, PRIMARY KEY (writer, seq), KEY (text), COLUMNAR KEY by_column (seq, sum))".into(),
+        "CREATE TABLE b.seen (writer INT, seq BIGINT, PRIMARY KEY (writer, seq)) ENGINE = COLUMN PARTITION BY HASH (seq) PARTITIONS 3".into(),
         "CREATE TABLE b.counters (writer INT PRIMARY KEY, seq BIGINT)".into(),
         "CREATE TABLE b.accounts (id INT PRIMARY KEY, balance BIGINT)".into(),
         "CREATE TABLE b.loaded (id BIGINT PRIMARY KEY, v INT, KEY (v))".into(),
@@ -183,7 +183,8 @@ fn load(conn: &mut mysql::Conn, number: u64) {
 /// Segments are made, merged, and replaced.
 fn seal(conn: &mut mysql::Conn, number: u64) {
     std::thread::sleep(Duration::from_millis(20));
-    let sql = match number % 3 {
+    let sql = match number % 4 {
+        3 => "OPTIMIZE TABLE b.journal",
         0 => "OPTIMIZE TABLE b.seen",
         1 => "OPTIMIZE TABLE b.loaded_columns",
         _ => "DELETE FROM b.loaded_columns WHERE v = 3",

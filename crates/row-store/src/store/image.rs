@@ -114,6 +114,7 @@ impl RowStore {
         let hold = LogHold::of(&inner.committer);
         // Most of the work, while commits go on.
         let known = inner.file_lists()?;
+        inner.committer.sync()?;
         // From here on no definition is committed: what it drops would go with its files.
         let catalog = inner.catalog.lock();
         let moment = inner.moment(catalog.clone(), known)?;
