@@ -15,6 +15,7 @@ pub use strings::ByteStrings;
 
 use crate::domain::{Datum, Domain};
 use arrow::buffer::NullBuffer;
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 /// One column of a segment, or of delta rows that are not in one yet.
@@ -251,6 +252,23 @@ impl CodedColumn {
             }
             CodedValues::Bytes(strings) => Datum::Bytes(strings.value(row).into()),
         })
+    }
+
+    /// Rows whose value is NULL.
+    pub fn null_count(&self) -> usize {
+        self.validity.as_ref().map_or(0, |validity| validity.null_count())
+    }
+
+    /// Different values but NULL, which all rows are looked at for; `None` for floating point numbers.
+    pub fn distinct_values(&self) -> Option<usize> {
+        let rows = (0..self.rows()).filter(|row| !self.is_null(*row));
+        match &self.values {
+            CodedValues::Integers(IntegerCodes { codes, .. }) | CodedValues::Dictionary { codes, .. } => {
+                Some(rows.map(|row| codes.get(row)).collect::<FxHashSet<u64>>().len())
+            }
+            CodedValues::Bytes(strings) => Some(rows.map(|row| strings.value(row)).collect::<FxHashSet<&[u8]>>().len()),
+            CodedValues::Floats(_) => None,
+        }
     }
 
     /// What the column takes in memory, in bytes.

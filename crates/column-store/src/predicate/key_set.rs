@@ -1,5 +1,7 @@
 //! Whole numbers of which a condition asks for any: the keys of a join.
 
+use std::sync::Arc;
+
 /// A set that spans more is a list in order: a bit for each number would take more than 8 MiB.
 const SPAN_MAX: u128 = 1 << 26;
 /// A list of so few is smaller than the bits of any span that is wider than this many numbers for each of them.
@@ -17,7 +19,7 @@ pub struct KeySet {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Members {
     /// A bit for each number from the least on.
-    Bits(Box<[u64]>),
+    Bits(Arc<[u64]>),
     /// In order.
     List(Box<[i64]>),
 }
@@ -37,13 +39,13 @@ impl KeySet {
             keys.dedup();
             return Some(KeySet { least, greatest, count: keys.len(), members: Members::List(keys.into()) });
         }
-        let mut bits = vec![0u64; (span as usize).div_ceil(64)].into_boxed_slice();
+        let mut bits = vec![0u64; (span as usize).div_ceil(64)];
         for key in keys {
             let at = (i128::from(key) - least) as usize;
             bits[at / 64] |= 1 << (at % 64);
         }
         let count = bits.iter().map(|word| word.count_ones() as usize).sum();
-        Some(KeySet { least, greatest, count, members: Members::Bits(bits) })
+        Some(KeySet { least, greatest, count, members: Members::Bits(bits.into()) })
     }
 
     /// Distinct numbers.
@@ -88,7 +90,7 @@ impl KeySet {
     }
 
     /// The bits, where there is one for each number from the least on.
-    pub(super) fn bits(&self) -> Option<&[u64]> {
+    pub(super) fn bits(&self) -> Option<&Arc<[u64]>> {
         match &self.members {
             Members::Bits(bits) => Some(bits),
             Members::List(_) => None,

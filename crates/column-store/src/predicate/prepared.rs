@@ -22,16 +22,19 @@ enum Matches {
     Codes { first: u64, last: u64 },
     /// Codes whose entry is true; codes past the end do not match.
     Table(Vec<bool>),
-    /// Codes in order, few or of many bits.
-    List(Vec<u64>),
-    /// Codes whose bit is set, from the code `least` on.
-    Bits { least: i128, keys: Arc<KeySet> },
+    /// Codes whose bit is set; bit 0 is that of the code `least`, which may be below the least code there is.
+    Bits { least: i64, bits: Arc<[u64]> },
+    /// Codes that are too far from each other for that.
+    List(CodeList),
     /// Whatever the test says of the value itself.
     Values(Test),
 }
 
-/// Sets of codes below this are a table, which is compared faster than a list.
+/// Sets of codes below this are a table, which is looked at faster than bits.
 const TABLE_CODES_MAX: u64 = 1 << 16;
+
+/// A set of codes that span no more has a bit for each of them: 1 MiB, which a processor keeps near.
+const SPAN_OF_BITS_MAX: u64 = 1 << 23;
 
 /// Below one of this many members a mask is checked member by member.
 const SPARSE_SHARE: usize = 32;
@@ -95,15 +98,18 @@ impl PreparedTest {
                     table.get(code.to_u64() as usize).is_some_and(|matches| *matches) != negated
                 });
             }),
-            (Matches::Bits { least, keys }, Some(codes)) => {
-                let bits = keys.bits().unwrap_or_default();
-                // Modulo 2^64 a code below the least is behind the last bit.
-                let offset = least.wrapping_neg() as u64;
+            (Matches::Bits { least, bits }, Some(codes)) => {
                 with_codes!(codes, codes => mask.retain_dense(&codes[rows.clone()], |code| {
-                    let at = code.to_u64().wrapping_add(offset);
-                    bits.get((at / 64) as usize).is_some_and(|word| word >> (at % 64) & 1 == 1) != negated
+                    has_bit(bits, *least, code.to_u64()) != negated
                 }));
             }
+            (Matches::List(list), Some(codes)) => with_codes!(codes, codes => {
+                let codes = &codes[rows.clone()];
+                if !negated {
+                    mask.retain_dense(codes, |code| list.may_contain(code.to_u64()));
+                }
+                mask.retain_sparse(|row| list.contains(codes[row].to_u64()) != negated);
+            }),
             _ => return mask.retain_sparse(|row| self.holds(column, rows.start + row)),
         }
         if let Some(validity) = column.validity() {
@@ -124,12 +130,62 @@ impl PreparedTest {
             Matches::Null | Matches::Nothing => false,
             Matches::Codes { first, last } => (*first..=*last).contains(&code()),
             Matches::Table(table) => table.get(code() as usize).is_some_and(|matches| *matches),
-            Matches::List(list) => list.binary_search(&code()).is_ok(),
-            Matches::Bits { least, keys } => keys.contains(i128::from(code()) - least + keys.bounds().0),
+            Matches::Bits { least, bits } => has_bit(bits, *least, code()),
+            Matches::List(list) => list.contains(code()),
             Matches::Values(test) => value_matches(test, column, row),
         };
         matches != self.negated
     }
+}
+
+/// Distinct codes in order, behind a Bloom filter of one bit for each of them (Bloom, 1970): most codes of a column are none of a
+/// few, and one look tells.
+struct CodeList {
+    codes: Vec<u64>,
+    filter: Box<[u64]>,
+    /// How far a hash is moved to be the number of a bit of the filter.
+    shift: u32,
+}
+
+impl CodeList {
+    /// Bits of the filter for each code: one of sixteen other codes is looked for in vain.
+    const BITS_PER_CODE: usize = 16;
+    const BITS_MAX: usize = 1 << 23;
+
+    fn new(codes: Vec<u64>) -> CodeList {
+        let bits = (codes.len() * Self::BITS_PER_CODE).next_power_of_two().clamp(64, Self::BITS_MAX);
+        let shift = 64 - bits.trailing_zeros();
+        let mut filter = vec![0u64; bits / 64].into_boxed_slice();
+        for code in &codes {
+            let bit = hash(*code) >> shift;
+            filter[(bit / 64) as usize] |= 1 << (bit % 64);
+        }
+        CodeList { codes, filter, shift }
+    }
+
+    #[inline(always)]
+    fn may_contain(&self, code: u64) -> bool {
+        let bit = hash(code) >> self.shift;
+        self.filter[(bit / 64) as usize] >> (bit % 64) & 1 == 1
+    }
+
+    fn contains(&self, code: u64) -> bool {
+        self.may_contain(code) && self.codes.binary_search(&code).is_ok()
+    }
+}
+
+/// Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4).
+#[inline(always)]
+fn hash(code: u64) -> u64 {
+    code.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+/// Whether the bit of a code is set.
+#[inline(always)]
+fn has_bit(bits: &[u64], least: i64, code: u64) -> bool {
+    // Modulo 2^64 a code below the least is behind the last bit.
+    let at = code.wrapping_sub(least as u64);
+    bits.get((at / 64) as usize).is_some_and(|word| word >> (at % 64) & 1 == 1)
 }
 
 impl CodedColumn {
@@ -215,7 +271,12 @@ fn set(mut codes: Vec<u64>) -> Matches {
             codes.iter().for_each(|code| table[*code as usize] = true);
             Matches::Table(table)
         }
-        _ => Matches::List(codes),
+        [first, .., last] if last - first < SPAN_OF_BITS_MAX => {
+            let mut bits = vec![0u64; ((last - first) / 64) as usize + 1];
+            codes.iter().for_each(|code| bits[((code - first) / 64) as usize] |= 1 << ((code - first) % 64));
+            Matches::Bits { least: *first as i64, bits: bits.into() }
+        }
+        _ => Matches::List(CodeList::new(codes)),
     }
 }
 
@@ -223,9 +284,10 @@ fn set(mut codes: Vec<u64>) -> Matches {
 fn keys_in_codes(keys: &Arc<KeySet>, integers: &IntegerCodes) -> Matches {
     // The code of the least key; the bits of keys are codes then, too.
     let least = keys.bounds().0 - integers.base;
-    let by_bits = integers.shift == 0 && keys.bits().is_some() && i64::try_from(least).is_ok();
-    if by_bits && integers.greatest >= TABLE_CODES_MAX {
-        return Matches::Bits { least, keys: keys.clone() };
+    if let (0, Some(bits), Ok(least)) = (integers.shift, keys.bits(), i64::try_from(least))
+        && integers.greatest >= TABLE_CODES_MAX
+    {
+        return Matches::Bits { least, bits: bits.clone() };
     }
     let code = |value: i128| {
         integers.ceiling(value).filter(|code| *code <= integers.greatest && integers.value(*code) == value)

@@ -4,7 +4,7 @@
 use super::table::RowTable;
 use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, ScalarValue};
-use squall_column_store::predicate::{ColumnSource, Condition, estimated_share};
+use squall_column_store::predicate::{ColumnSource, Condition, DeltaColumns, estimated_share, matching_rows};
 use squall_column_store::{Datum, ZoneMap};
 use squall_column_tables::{ColumnSnapshot, TableColumns};
 use squall_functions::arrow_map::arrow_type;
@@ -27,6 +27,9 @@ pub(crate) fn share(condition: &Condition, source: &RowTable, snapshot: &ColumnS
         _ => {}
     }
     let segments = &snapshot.segments;
+    if segments.is_empty() {
+        return share_of_delta(condition, source, snapshot).unwrap_or(SELECTIVITY);
+    }
     let step = segments.len().div_ceil(SEGMENTS_TRIED).max(1);
     let (mut rows, mut found) = (0.0, 0.0);
     for visible in segments.iter().step_by(step) {
@@ -37,6 +40,22 @@ pub(crate) fn share(condition: &Condition, source: &RowTable, snapshot: &ColumnS
         found += share * columns.rows() as f64;
     }
     if rows > 0.0 { found / rows } else { SELECTIVITY }
+}
+
+/// The same for a table that has few rows, none of them in a segment.
+fn share_of_delta(condition: &Condition, source: &RowTable, snapshot: &ColumnSnapshot) -> Option<f64> {
+    let mut ordinals = condition.columns();
+    ordinals.sort_unstable();
+    ordinals.dedup();
+    let columns = few_rows(source, snapshot, &ordinals)?;
+    let found = matching_rows(condition, &columns, None).ok()?;
+    Some(found.len() as f64 / columns.rows() as f64)
+}
+
+/// Columns of the delta rows, if they are so few that decoding them costs no time.
+fn few_rows(source: &RowTable, snapshot: &ColumnSnapshot, ordinals: &[usize]) -> Option<DeltaColumns> {
+    let rows = snapshot.delta.len();
+    (1..=ROWS_TRIED).contains(&rows).then(|| snapshot.delta_columns(&source.table, ordinals).ok()).flatten()
 }
 
 /// What is known of a table's columns in all of its rows.
@@ -55,6 +74,19 @@ fn column(source: &RowTable, snapshot: &ColumnSnapshot, ordinal: usize, rows: us
     });
     if unique {
         known.distinct_count = Precision::Inexact(rows);
+    }
+    if snapshot.segments.is_empty() {
+        // A table of few rows.
+        if let Some(codes) = few_rows(source, snapshot, &[ordinal]).and_then(|columns| columns.column(ordinal).ok()) {
+            known.null_count = Precision::Inexact(codes.null_count());
+            if let Some(distinct) = codes.distinct_values() {
+                known.distinct_count = Precision::Inexact(distinct);
+            }
+        }
+        return known;
+    }
+    if matches!(sql_type, SqlType::String { .. }) && !unique {
+        known.distinct_count = texts(source, snapshot, ordinal).map_or(Precision::Absent, Precision::Inexact);
     }
     // Zone maps do not have what is in delta rows.
     let mut nulls = 0;
@@ -80,6 +112,17 @@ fn column(source: &RowTable, snapshot: &ColumnSnapshot, ordinal: usize, rows: us
         (known.min_value, known.max_value) = (bound(min), bound(max));
     }
     known
+}
+
+/// Distinct values of a column of texts, nearly: those of the segment that has the most of a few, if that knows its own.
+fn texts(source: &RowTable, snapshot: &ColumnSnapshot, ordinal: usize) -> Option<usize> {
+    let step = snapshot.segments.len().div_ceil(SEGMENTS_TRIED).max(1);
+    let mut most = None;
+    for visible in snapshot.segments.iter().step_by(step) {
+        let columns = TableColumns::new(&source.table, &visible.segment, &snapshot.cache);
+        most = most.max(Some(columns.dictionary(ordinal).ok()??.len()));
+    }
+    most
 }
 
 /// The bounds of whole numbers.

@@ -1,12 +1,12 @@
-//! DataFusion's own aggregates that the star kernel runs.
+//! Aggregates without a kernel of their own that the star kernel runs.
 
 use datafusion::functions_aggregate::count::Count;
-use datafusion::functions_aggregate::first_last::FirstValue;
 use datafusion::functions_aggregate::min_max::{Max, Min};
 use datafusion::logical_expr::AggregateUDF;
+use squall_functions::aggregate::any_of_group::AnyOfGroup;
 use std::any::Any;
 
-/// One of DataFusion's aggregates.
+/// One of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PlainAggregate {
     /// COUNT.
@@ -15,19 +15,23 @@ pub(super) enum PlainAggregate {
     Min,
     /// MAX.
     Max,
-    /// A value of any row of the group.
-    FirstValue,
+    /// The value of any row of the group.
+    AnyValue,
+    /// The value of all rows of the group.
+    Determined,
 }
 
 impl PlainAggregate {
     /// Which one a function is; `None` for all others.
     pub(super) fn of(function: &AggregateUDF) -> Option<PlainAggregate> {
+        if let Some(any) = AnyOfGroup::of(function) {
+            return Some(if any.is_determined() { PlainAggregate::Determined } else { PlainAggregate::AnyValue });
+        }
         let function: &dyn Any = function.inner().as_ref();
         let kinds = [
             (function.is::<Count>(), PlainAggregate::Count),
             (function.is::<Min>(), PlainAggregate::Min),
             (function.is::<Max>(), PlainAggregate::Max),
-            (function.is::<FirstValue>(), PlainAggregate::FirstValue),
         ];
         kinds.into_iter().find_map(|(is_it, kind)| is_it.then_some(kind))
     }

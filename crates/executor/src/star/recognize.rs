@@ -360,7 +360,11 @@ impl<'a> Making<'a> {
                 let Expr::Column(column) = &argument else { return None };
                 self.extreme(self.fact_column(column)?, extreme == PlainAggregate::Max)?
             }
-            Some(PlainAggregate::FirstValue) => self.any_value(argument)?,
+            Some(PlainAggregate::AnyValue) => self.any_value(&argument)?,
+            Some(PlainAggregate::Determined) => match self.any_value(&argument) {
+                Some(output) => output,
+                None => self.determined(&argument)?,
+            },
             None => {
                 let call = KernelUdaf::of(func)?.call();
                 if let (Some(kernel), Expr::Column(column)) = (call.kernel_as::<StringExtremeKernel>(), &argument) {
@@ -449,24 +453,31 @@ impl<'a> Making<'a> {
     }
 
     /// Any value of a group: GROUP BY determines it, or the statement does not care.
-    fn any_value(&mut self, expr: Expr) -> Option<Output> {
-        if let Some(join) = self.dimension_of(&expr) {
+    fn any_value(&mut self, expr: &Expr) -> Option<Output> {
+        if let Some(join) = self.dimension_of(expr) {
             let grouped =
                 self.groups.iter().any(|part| matches!(part, GroupPart::Dimension { join: of, .. } if *of == join));
             if !grouped {
                 return None;
             }
             let Dimension { groups, others, .. } = &mut self.dimensions[join];
-            let at = others.iter().position(|known| *known == expr).unwrap_or_else(|| {
-                others.push(expr);
+            let at = others.iter().position(|known| known == expr).unwrap_or_else(|| {
+                others.push(expr.clone());
                 others.len() - 1
             });
             return Some(Output::AnyOfDimension { join, at: groups.len() + at });
         }
-        let Expr::Column(column) = &expr else { return None };
+        let Expr::Column(column) = expr else { return None };
         let ordinal = self.fact_column(column)?;
         let of = |part: &GroupPart| matches!(part, GroupPart::Text { ordinal: of, .. } if *of == ordinal);
         self.groups.iter().position(of).map(|group| Output::AnyOfText { group })
+    }
+
+    /// The value of all rows of a group is the least of them.
+    fn determined(&mut self, expr: &Expr) -> Option<Output> {
+        let Expr::Column(column) = expr else { return None };
+        let ordinal = self.fact_column(column)?;
+        is_integer(self.fact_type(ordinal)).then(|| self.extreme(ordinal, false)).flatten()
     }
 
     /// Arithmetic on columns of the column table.

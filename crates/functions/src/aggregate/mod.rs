@@ -1,10 +1,11 @@
 //! Aggregate functions: their kernels and how DataFusion runs them.
 //!
 //! COUNT, and MIN and MAX of types that have Arrow's order, are DataFusion's own; SUM and AVG have vectorised states
-//! (`sum`); MIN and MAX of strings (`min_max`) and GROUP_CONCAT ([`group_concat`]) read arrays directly; everything
+//! (`sum`), as the value of any row of a group has ([`any_of_group`]); MIN and MAX of strings (`min_max`) and GROUP_CONCAT ([`group_concat`]) read arrays directly; everything
 //! else takes rows ([`adapter`]).
 
 pub mod adapter;
+pub mod any_of_group;
 mod any_value;
 mod bits;
 mod build;

@@ -4,7 +4,7 @@
 //! digits), else in 256 bits; doubles are summed as doubles.
 
 use super::codec::{decode_value, encode_value, take};
-use crate::arrow_map::{ValueArrayBuilder, value_to_scalar};
+use crate::arrow_map::{ValueArrayBuilder, decimal_type, value_to_scalar};
 use crate::expr::datafusion_error;
 use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, Decimal128Array, Decimal256Array, Float64Array,
@@ -161,6 +161,11 @@ fn for_each_row<T: ArrowPrimitiveType>(
     }
 }
 
+/// Sign and count of a row that is added, and of one that is taken out.
+const ADDED: (i8, i64) = (1, 1);
+/// See [`ADDED`].
+const TAKEN_OUT: (i8, i64) = (-1, -1);
+
 #[derive(Clone, Copy)]
 enum Groups<'a> {
     One,
@@ -186,10 +191,15 @@ impl SumGroups {
         self.counts.resize(count, 0);
     }
 
-    /// Adds rows (or with `sign` −1 takes them out).
-    fn add(&mut self, values: &ArrayRef, groups: Groups<'_>, filter: Option<&BooleanArray>, sign: i8) -> Result<()> {
+    /// Adds rows, each of which counts `step`, or with `sign` −1 takes them out.
+    fn add(
+        &mut self,
+        values: &ArrayRef,
+        groups: Groups<'_>,
+        filter: Option<&BooleanArray>,
+        (sign, step): (i8, i64),
+    ) -> Result<()> {
         let counts = &mut self.counts;
-        let step = i64::from(sign);
         match (&mut self.sums, values.data_type()) {
             (_, DataType::Null) => {}
             (Sums::Narrow(sums), DataType::Int64) => {
@@ -240,10 +250,7 @@ impl SumGroups {
         let [partial_sums, partial_counts] = states else {
             return datafusion::common::internal_err!("a state of another aggregate");
         };
-        // Adding the sums as rows counts each of them; the true counts come after.
-        let before = self.counts.clone();
-        self.add(partial_sums, groups, None, 1)?;
-        self.counts = before;
+        self.add(partial_sums, groups, None, (1, 0))?;
         let counts = &mut self.counts;
         for_each_row(partial_counts.as_primitive::<Int64Type>(), groups, None, |group, count| {
             counts[group] += count;
@@ -274,6 +281,29 @@ impl SumGroups {
             sum
         };
         Value::Decimal(result.fit(precision, scale).value)
+    }
+
+    /// The sums as they are, where the result has their digits and holds each of them.
+    fn exact_sums(&self) -> Option<ArrayRef> {
+        let (Sums::Narrow(sums), SqlType::Decimal { precision, scale, .. }) = (&self.sums, &self.result) else {
+            return None;
+        };
+        if self.average || *scale != self.scale {
+            return None;
+        }
+        // A type of more than 38 digits holds all that 128 bits do.
+        let limit = 10_i128.checked_pow(u32::from(*precision)).map_or(u128::MAX, i128::unsigned_abs);
+        if sums.iter().any(|sum| sum.unsigned_abs() >= limit) {
+            return None;
+        }
+        let nulls = self.counts.contains(&0).then(|| self.counts.iter().map(|count| *count != 0).collect());
+        Some(match decimal_type(*precision, *scale) {
+            wide @ DataType::Decimal256(..) => {
+                let values: Vec<i256> = sums.iter().map(|sum| i256::from_i128(*sum)).collect();
+                Arc::new(Decimal256Array::new(values.into(), nulls).with_data_type(wide))
+            }
+            narrow => Arc::new(Decimal128Array::new(sums.clone().into(), nulls).with_data_type(narrow)),
+        })
     }
 
     fn take_first(&mut self, emit: EmitTo) -> SumGroups {
@@ -313,13 +343,16 @@ impl GroupsAccumulator for SumGroups {
     ) -> Result<()> {
         self.resize(total_num_groups);
         match values.first() {
-            Some(values) => self.add(values, Groups::Of(group_indices), opt_filter, 1),
+            Some(values) => self.add(values, Groups::Of(group_indices), opt_filter, ADDED),
             None => Ok(()),
         }
     }
 
     fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
         let taken = self.take_first(emit_to);
+        if let Some(sums) = taken.exact_sums() {
+            return Ok(sums);
+        }
         let mut builder = ValueArrayBuilder::new(&self.result, taken.counts.len());
         for group in 0..taken.counts.len() {
             builder.append(&taken.value(group)).map_err(datafusion_error)?;
@@ -374,11 +407,11 @@ pub struct SumOne {
 
 impl Accumulator for SumOne {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        values.first().map_or(Ok(()), |values| self.groups.add(values, Groups::One, None, 1))
+        values.first().map_or(Ok(()), |values| self.groups.add(values, Groups::One, None, ADDED))
     }
 
     fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        values.first().map_or(Ok(()), |values| self.groups.add(values, Groups::One, None, -1))
+        values.first().map_or(Ok(()), |values| self.groups.add(values, Groups::One, None, TAKEN_OUT))
     }
 
     fn supports_retract_batch(&self) -> bool {

@@ -7,10 +7,9 @@ use super::pending_subquery::PendingSubquery;
 use super::tree::rewrite_down;
 use arrow::datatypes::DataType;
 use datafusion::common::Column;
-use datafusion::functions_aggregate::first_last::first_value_udaf;
-use datafusion::logical_expr::expr::AggregateFunction as AggregateExpr;
 use datafusion::logical_expr::{Aggregate as AggregatePlan, Cast, Expr, GroupingSet, LogicalPlan};
 use squall_functions::aggregate::AggregateCall;
+use squall_functions::aggregate::any_of_group::{any_of_group, determined_by_group};
 use squall_functions::build::ArithmeticOp;
 use squall_functions::expr::BoundExpr;
 use squall_functions::operators::bits::BitOp;
@@ -67,6 +66,7 @@ impl Context<'_> {
         }
         let group = distinct_group;
         let determined = self.determined_columns(&group)?;
+        let redundant = if rollup { Vec::new() } else { self.redundant_keys(&group)? };
         let mut grouped = Grouped {
             block,
             group: Vec::with_capacity(group.len()),
@@ -84,7 +84,7 @@ impl Context<'_> {
         let mut keys: Vec<(Expr, ColumnId)> = Vec::with_capacity(group.len());
         let mut aggregate_exprs: Vec<Expr> = Vec::new();
         let mut representatives: Vec<(BoundExpr, ColumnId)> = Vec::new();
-        for expr in &group {
+        for (position, expr) in group.iter().enumerate() {
             let key = self.sort_key(expr.clone());
             let display = self.display_of(expr);
             let mut ty = expr.ty();
@@ -94,12 +94,15 @@ impl Context<'_> {
                 let origin = self.columns.get(column.ordinal).origin.clone();
                 self.columns.set_origin(id, origin);
             }
-            if key == *expr {
+            if redundant.contains(&position) {
+                let value = determined_by_group(self.value(expr, block)?);
+                aggregate_exprs.push(value.alias(self.columns.name(id)));
+            } else if key == *expr {
                 keys.push((self.value(expr, block)?, id));
             } else {
                 let key_id = self.columns.add_computed(block, &display, key.ty());
                 keys.push((self.value(&key, block)?, key_id));
-                aggregate_exprs.push(any_value(self.value(expr, block)?).alias(self.columns.name(id)));
+                aggregate_exprs.push(any_of_group(self.value(expr, block)?).alias(self.columns.name(id)));
                 representatives.push((expr.clone(), id));
             }
             grouped.group.push((expr.clone(), self.columns.expr(id)));
@@ -124,7 +127,7 @@ impl Context<'_> {
 
         for (source, id) in &grouped.any {
             let value = self.value(&self.columns.expr(*source), block)?;
-            aggregate_exprs.push(any_value(value).alias(self.columns.name(*id)));
+            aggregate_exprs.push(any_of_group(value).alias(self.columns.name(*id)));
         }
         for aggregate in &aggregates {
             aggregate_exprs.push(self.aggregate_expr(aggregate, block)?.alias(self.columns.name(aggregate.id)));
@@ -159,12 +162,12 @@ impl Context<'_> {
                 keys.push(Expr::Column(Column::new_unqualified(name)));
             } else {
                 keys.push(plan_result(key.to_value(&self.slot))?.alias(format!("{name}k{number}")));
-                values.push(any_value(Expr::Column(Column::new_unqualified(name))).alias(name));
+                values.push(any_of_group(Expr::Column(Column::new_unqualified(name))).alias(name));
             }
         }
         for id in hidden {
             let name = self.columns.name(*id);
-            values.push(any_value(Expr::Column(Column::new_unqualified(name))).alias(name));
+            values.push(any_of_group(Expr::Column(Column::new_unqualified(name))).alias(name));
         }
         let aggregate = plan_result(AggregatePlan::try_new(Arc::new(plan), keys, values))?;
         let exprs = ids
@@ -273,48 +276,6 @@ impl Context<'_> {
         }
     }
 
-    /// Columns that have one value in all rows of a group: the columns of GROUP BY, columns that WHERE and ON make equal to these
-    /// or to constants, and all columns of a table whose key is among them.
-    fn determined_columns(&mut self, group: &[BoundExpr]) -> SqlResult<Vec<ColumnId>> {
-        let mut known: Vec<ColumnId> = group
-            .iter()
-            .filter_map(|expr| match expr {
-                BoundExpr::Column(column) => Some(column.ordinal),
-                _ => None,
-            })
-            .collect();
-        let relations = self.frame()?.scope.relations.clone();
-        loop {
-            let before = known.len();
-            for (left, right) in &self.equalities {
-                let right_known = right.is_none_or(|right| known.contains(&right));
-                if right_known && !known.contains(left) {
-                    known.push(*left);
-                }
-            }
-            for relation in &relations {
-                let Some(definition) = &relation.definition else { continue };
-                let has_key = definition.indexes.iter().filter(|index| index.unique).any(|index| {
-                    let ordinals = definition.index_ordinals(index);
-                    ordinals.len() == index.parts.len()
-                        && index.parts.iter().all(|part| part.prefix.is_none())
-                        && ordinals.iter().all(|ordinal| {
-                            !definition.columns[*ordinal].nullable
-                                && relation.columns.get(*ordinal).is_some_and(|column| known.contains(&column.id))
-                        })
-                });
-                if has_key {
-                    let new: Vec<ColumnId> =
-                        relation.columns.iter().map(|column| column.id).filter(|id| !known.contains(id)).collect();
-                    known.extend(new);
-                }
-            }
-            if known.len() == before {
-                return Ok(known);
-            }
-        }
-    }
-
     fn display_of(&self, expr: &BoundExpr) -> String {
         match expr {
             BoundExpr::Column(column) => column.display.to_string(),
@@ -416,11 +377,6 @@ impl Context<'_> {
         }
         self.sort(plan, &keys, block)
     }
-}
-
-/// Some row's value of a group.
-fn any_value(value: Expr) -> Expr {
-    Expr::AggregateFunction(AggregateExpr::new_udf(first_value_udaf(), vec![value], false, None, Vec::new(), None))
 }
 
 fn null_of(columns: &super::column::Columns, id: ColumnId) -> BoundExpr {

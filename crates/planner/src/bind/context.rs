@@ -4,6 +4,7 @@ use super::Binder;
 use super::block::Aggregate;
 use super::column::{BlockId, ColumnId, Columns};
 use super::common_tables::CommonTableScope;
+use super::dependencies::Equality;
 use super::kept_parameters::ComparedParameters;
 use super::output::TableUse;
 use super::pending_subquery::PendingSubquery;
@@ -121,8 +122,8 @@ pub(crate) struct Context<'a> {
     pub lacks_values: bool,
     /// User variables assigned by the statement so far, with their types.
     pub assigned_variables: BTreeMap<String, squall_types::SqlType>,
-    /// Columns that conditions make equal to others, or (`None`) to constants.
-    pub equalities: Vec<(ColumnId, Option<ColumnId>)>,
+    /// Columns that conditions make equal to others or to constants.
+    pub equalities: Vec<Equality>,
     /// Whether the statement may assign user variables anywhere.
     pub assigns_variables: bool,
     /// The outermost LIMIT, with SQL_CALC_FOUND_ROWS.

@@ -6,6 +6,7 @@
 use super::block::{Aggregate, BoundBlock, SimpleBlock};
 use super::column::{BlockId, ColumnId};
 use super::context::{Context, check_columns, plan_result};
+use super::dependencies::ConditionOf;
 use super::pending_subquery::PendingSubquery;
 use super::plans::{conjuncts_of, join, join_on, outer_columns};
 use super::scope::Clause;
@@ -56,7 +57,7 @@ impl Context<'_> {
             self.frame()?.subqueries.iter().flat_map(|subquery| subquery.outputs.clone()).collect();
         let (mut local, mut correlated, mut with_subqueries) = (Vec::new(), Vec::new(), Vec::new());
         for condition in conditions {
-            self.note_equality(&condition, block);
+            self.note_equality(&condition, block, ConditionOf::Where);
             if reads_any(&condition, &pending) {
                 with_subqueries.push(condition);
             } else if self.has_outer(&condition, block) {
@@ -387,7 +388,7 @@ impl Context<'_> {
         }
     }
 
-    fn blocks_of(&self, expr: &BoundExpr) -> Vec<BlockId> {
+    pub fn blocks_of(&self, expr: &BoundExpr) -> Vec<BlockId> {
         let mut blocks = Vec::new();
         expr.visit(&mut |node| {
             if let BoundExpr::Column(column) = node {
@@ -398,25 +399,6 @@ impl Context<'_> {
             }
         });
         blocks
-    }
-
-    /// Remembers `column = column` and `column = constant`: GROUP BY of the one determines the other.
-    pub fn note_equality(&mut self, condition: &BoundExpr, block: BlockId) {
-        let BoundExpr::Compare { op: CompareOp::Equal, left, right, .. } = condition else { return };
-        let column = |expr: &BoundExpr| match expr {
-            BoundExpr::Column(column) if !self.is_outer(column.ordinal, block) => Some(column.ordinal),
-            _ => None,
-        };
-        let constant = |expr: &BoundExpr| expr.is_constant() || self.blocks_of(expr).iter().all(|id| *id != block);
-        match (column(left), column(right)) {
-            (Some(left), Some(right)) => {
-                self.equalities.push((left, Some(right)));
-                self.equalities.push((right, Some(left)));
-            }
-            (Some(left), None) if constant(right) => self.equalities.push((left, None)),
-            (None, Some(right)) if constant(left) => self.equalities.push((right, None)),
-            _ => {}
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::block::FromItem;
 use super::column::BlockId;
 use super::context::{Context, Frame};
+use super::dependencies::ConditionOf;
 use super::pending_subquery::PendingSubquery;
 use super::plans::{conjuncts_of, filter_plan, join, nullable, outer_columns};
 use super::scope::{Clause, Found, Relation, VisibleColumn};
@@ -110,8 +111,12 @@ impl Context<'_> {
         let (bound, frame) = self.with_frame(Frame::new(scope, Clause::On), |context| {
             conditions.iter().map(|condition| context.bind_condition(condition)).collect::<SqlResult<Vec<_>>>()
         })?;
+        let of = match join_type(kind) {
+            JoinType::Inner => ConditionOf::InnerJoin,
+            _ => ConditionOf::OuterJoin,
+        };
         for condition in &bound {
-            self.note_equality(condition, block);
+            self.note_equality(condition, block, of);
         }
         let FromItem { plan: mut left_plan, relations: left_relations, visible: left_visible } = left;
         let FromItem { plan: mut right_plan, relations: right_relations, visible: right_visible } = right;

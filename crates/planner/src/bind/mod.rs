@@ -1,7 +1,7 @@
 //! The binder turns a syntax tree into a DataFusion plan with MySQL's expressions.
 //!
 //! Reading order: [`Binder`]; `context` (the state), `scope` and `column` (names), `from`, `join`, `cte`, `recursive`, `recursive_form`, `view`;
-//! `query`, `set_operation`, `select`, `aggregate`, `window`; `expr`, `literal`, `special_call`, `functional_key`,
+//! `query`, `set_operation`, `select`, `aggregate`, `dependencies`, `window`; `expr`, `literal`, `special_call`, `functional_key`,
 //! `user_variable`;
 //! `subquery` and `decorrelate`.
 //!
@@ -15,6 +15,7 @@ mod common_tables;
 mod context;
 mod cte;
 mod decorrelate;
+mod dependencies;
 pub mod environment;
 mod expr;
 pub(crate) mod from;

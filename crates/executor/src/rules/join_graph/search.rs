@@ -3,10 +3,15 @@
 use super::graph::{Graph, Input, Key, Set};
 use crate::access::ColumnScanExec;
 use crate::operator::Operator as _;
+use crate::star::exec::StarExec;
 use crate::stopping;
 use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::projection::ProjectionExec;
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// Trees of more inputs are found greedily: the others would take 3^n steps.
 const INPUTS_SEARCHED_MAX: usize = 11;
@@ -80,7 +85,7 @@ impl<'g> Search<'g> {
     fn new(graph: &'g Graph) -> Option<Search<'g>> {
         let rows = graph.inputs.iter().map(|input| Some(*input.statistics.num_rows.get_value()? as f64));
         let rows: Vec<f64> = rows.map(|rows| rows.map(|rows| rows.max(1.0))).collect::<Option<_>>()?;
-        let skips = graph.inputs.iter().map(is_scan_by_column).collect();
+        let skips = graph.inputs.iter().map(|input| reads_by_keys(&input.plan)).collect();
         let mut search = Search {
             graph,
             rows,
@@ -296,10 +301,14 @@ fn tree(found: &FxHashMap<Set, Found>, set: Set) -> Option<Tree> {
     })
 }
 
-/// Whether an input is the scan of a column table, perhaps with a filter over it.
-fn is_scan_by_column(input: &Input) -> bool {
-    match input.plan.downcast_ref::<FilterExec>() {
-        Some(filter) => ColumnScanExec::of(filter.input().as_ref()).is_some(),
-        None => ColumnScanExec::of(input.plan.as_ref()).is_some(),
+/// Whether a plan is the scan of a column table, or an aggregation over one: perhaps with a filter over it. Keys of a join let both read less.
+fn reads_by_keys(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    if let Some(filter) = plan.downcast_ref::<FilterExec>() {
+        return reads_by_keys(filter.input());
     }
+    if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
+        return reads_by_keys(projection.input());
+    }
+    let is_grouped = plan.downcast_ref::<AggregateExec>().is_some_and(|aggregate| !aggregate.group_expr().is_empty());
+    is_grouped || StarExec::of(plan.as_ref()).is_some() || ColumnScanExec::of(plan.as_ref()).is_some()
 }
