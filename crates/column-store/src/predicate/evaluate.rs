@@ -174,31 +174,6 @@ impl std::ops::AddAssign for SkippedRows {
     }
 }
 
-/// As [`matching_rows`], and what told it of the others.
-///
-/// # Errors
-/// If a column or an index cannot be read.
-pub fn matching_rows_counted(
-    condition: &Condition,
-    source: &dyn ColumnSource,
-    deleted: Option<&RoaringBitmap>,
-) -> Result<(RoaringBitmap, SkippedRows)> {
-    let zones = zone_verdicts(condition, source);
-    let in_zone = |zone: usize| zone_rows(zone, source.rows()).len() as u64;
-    let by_zone_maps = zones.iter().enumerate().filter(|(_, (some, _))| !some).map(|(zone, _)| in_zone(zone)).sum();
-    if zones.iter().all(|(some, _)| !some) {
-        return Ok((RoaringBitmap::new(), SkippedRows { by_zone_maps, ..SkippedRows::default() }));
-    }
-    let found = indexed_rows(condition, source)?;
-    let left = found.sure.len() + found.candidates.len();
-    let by_bitmaps = (source.rows() as u64 - by_zone_maps).saturating_sub(left);
-    let hidden = deleted
-        .map_or(0, |deleted| deleted.intersection_len(&found.sure) + deleted.intersection_len(&found.candidates));
-    let rows = checked_rows(condition, source, deleted, found)?;
-    let by_values = left.saturating_sub(hidden).saturating_sub(rows.len());
-    Ok((rows, SkippedRows { by_zone_maps, by_bitmaps, by_values }))
-}
-
 /// The rows for which a condition is true, without those of `deleted`.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! Conditions on columns, and the rows for which they are true.
 //!
 //! A condition is evaluated in two steps. First, zone maps and bitmap indexes tell which rows match, which may match, and which do not
-//! ([`indexed_rows`]). Then the codes of the rows that may match are compared in memory, 65,536 rows at a time ([`matching_rows`]). No
+//! ([`indexed_rows`]). Then the codes of the rows that may match are compared in memory, 65,536 rows at a time ([`matching_rows`], [`matching_zones`]). No
 //! value is decoded.
 //!
 //! # NULL
@@ -15,14 +15,14 @@ mod key_set;
 mod mask;
 mod normal_form;
 mod prepared;
+mod zone_rows;
 
-pub use evaluate::{
-    ColumnSource, DeltaColumns, SkippedRows, estimated_share, indexed_rows, matching_rows, matching_rows_counted,
-};
+pub use evaluate::{ColumnSource, DeltaColumns, SkippedRows, estimated_share, indexed_rows, matching_rows};
 pub(crate) use evaluate::{Prepared, zone_verdicts};
 pub use key_set::KeySet;
 pub(crate) use mask::{Mask, gather};
 pub use normal_form::Condition;
+pub use zone_rows::{ZoneRows, matching_zones};
 
 use crate::domain::{Datum, prefix_successor};
 use std::fmt;

@@ -4,7 +4,8 @@ use crate::generate::{Column, column, write_and_open};
 use proptest::prelude::*;
 use roaring::RoaringBitmap;
 use squall_column_store::predicate::{
-    ColumnSource, Condition, DeltaColumns, KeySet, Predicate, Test, indexed_rows, matching_rows,
+    ColumnSource, Condition, DeltaColumns, KeySet, Predicate, Test, ZoneRows, indexed_rows, matching_rows,
+    matching_zones,
 };
 use squall_column_store::{CodedColumn, ColumnCache, Datum, SegmentColumns};
 use std::ops::Bound;
@@ -139,7 +140,16 @@ fn check(source: &dyn ColumnSource, columns: &[Arc<CodedColumn>], shapes: &[Shap
         prop_assert!(expected.is_subset(&indexed.possible()), "{:?}", predicate);
         prop_assert!(indexed.sure.is_disjoint(&indexed.candidates), "{:?}", predicate);
         prop_assert_eq!(&matching_rows(&condition, source, None).unwrap(), &expected, "{:?}", &predicate);
-        prop_assert_eq!(matching_rows(&condition, source, Some(&deleted)).unwrap(), expected - &deleted);
+        let left = expected - &deleted;
+        prop_assert_eq!(&matching_rows(&condition, source, Some(&deleted)).unwrap(), &left);
+        let (zones, skipped) = matching_zones(&condition, source, Some(&deleted)).unwrap();
+        prop_assert!(zones.iter().all(|rows| !rows.is_empty()));
+        prop_assert!(skipped.total() <= source.rows() as u64 - left.len());
+        let rows = zones.into_iter().flat_map(|rows| match rows {
+            ZoneRows::Range(range) => range.collect(),
+            ZoneRows::Positions(positions) => positions,
+        });
+        prop_assert_eq!(rows.collect::<Vec<u32>>(), left.iter().collect::<Vec<u32>>());
     }
     Ok(())
 }

@@ -17,9 +17,7 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder};
 use datafusion::physical_plan::{ExecutionPlan, Partitioning, PlanProperties};
 use parking_lot::Mutex;
-use roaring::RoaringBitmap;
-use squall_column_store::ZONE_ROWS;
-use squall_column_store::predicate::{Condition, Predicate, matching_rows, matching_rows_counted};
+use squall_column_store::predicate::{Condition, Predicate, ZoneRows, matching_rows, matching_zones};
 use squall_column_tables::{ColumnSnapshot, ListedSegment, TableColumns, from_utc};
 use squall_row_store::Row;
 use squall_statement_context::TableOperation;
@@ -82,17 +80,12 @@ struct Work {
     /// The next segment whose rows are not known yet.
     next_segment: usize,
     /// Rows of segments, a zone at a time.
-    zones: VecDeque<ZoneRows>,
+    zones: VecDeque<SegmentRows>,
     delta_read: bool,
 }
 
-/// Rows of one zone of a segment.
-#[derive(Clone, Debug)]
-struct ZoneRows {
-    segment: usize,
-    rows: Arc<RoaringBitmap>,
-    zone: usize,
-}
+/// Rows of one zone, and the segment that they are of.
+type SegmentRows = (usize, ZoneRows);
 
 impl ColumnScanExec {
     /// A scan of what a statement sees of a column table.
@@ -273,8 +266,8 @@ struct Reader {
     work: Arc<Mutex<Work>>,
     batch_rows: usize,
     remaining: usize,
-    /// The zone that is read, and the rows of it that are left.
-    zone: Option<(usize, std::vec::IntoIter<u32>)>,
+    /// The zone that is read, and how many of its rows have been.
+    zone: Option<(SegmentRows, usize)>,
     /// Delta rows that satisfy the condition, and how many have come out.
     delta: Option<(Vec<Row>, usize)>,
     by_zone_maps: Count,
@@ -293,19 +286,28 @@ impl Reader {
         while self.remaining > 0 {
             self.env.context.kill.check()?;
             let batch = match &mut self.zone {
-                Some((segment, rows)) => {
-                    let limit = self.batch_rows.min(self.remaining);
-                    let segment = *segment;
-                    let positions: Vec<u32> = rows.by_ref().take(limit).collect();
-                    if positions.is_empty() {
+                Some(((segment, rows), done)) => {
+                    let next = *done..rows.len().min(*done + self.batch_rows.min(self.remaining));
+                    if next.is_empty() {
                         self.zone = None;
                         continue;
                     }
-                    self.segment_batch(segment, &positions)?
+                    *done = next.end;
+                    let segment = *segment;
+                    let Some(((_, rows), _)) = &self.zone else { continue };
+                    match rows {
+                        ZoneRows::Range(range) => {
+                            let start = range.start;
+                            self.segment_batch(segment, start + next.start as u32..start + next.end as u32)?
+                        }
+                        ZoneRows::Positions(positions) => {
+                            self.segment_batch(segment, positions[next].iter().copied())?
+                        }
+                    }
                 }
                 None => match self.next_zone()? {
                     Some(zone) => {
-                        self.zone = Some(zone);
+                        self.zone = Some((zone, 0));
                         continue;
                     }
                     None => match self.delta_batch()? {
@@ -338,14 +340,12 @@ impl Reader {
     }
 
     /// The next zone that has rows: one that is known, or the first of a segment whose rows are found out now.
-    fn next_zone(&mut self) -> SqlResult<Option<(usize, std::vec::IntoIter<u32>)>> {
+    fn next_zone(&mut self) -> SqlResult<Option<SegmentRows>> {
         loop {
             let segment = {
                 let mut work = self.work.lock();
-                if let Some(ZoneRows { segment, rows, zone }) = work.zones.pop_front() {
-                    let start = (zone * ZONE_ROWS) as u32;
-                    let rows: Vec<u32> = rows.range(start..=start + (ZONE_ROWS - 1) as u32).collect();
-                    return Ok(Some((segment, rows.into_iter())));
+                if let Some(zone) = work.zones.pop_front() {
+                    return Ok(Some(zone));
                 }
                 if work.next_segment >= self.snapshot.segments.len() {
                     return Ok(None);
@@ -355,12 +355,12 @@ impl Reader {
             };
             let visible = &self.snapshot.segments[segment];
             let columns = TableColumns::new(&self.source.table, &visible.segment, &self.snapshot.cache);
-            let (rows, skipped) = matching_rows_counted(&self.condition, &columns, Some(&visible.hidden))
+            let (zones, skipped) = matching_zones(&self.condition, &columns, Some(&visible.hidden))
                 .map_err(|error| squall_column_tables::sql_error(&self.source.def.name, error))?;
             self.by_zone_maps.add(skipped.by_zone_maps as usize);
             self.by_bitmaps.add(skipped.by_bitmaps as usize);
             self.by_values.add(skipped.by_values as usize);
-            if rows.is_empty() {
+            if zones.is_empty() {
                 let skipping = match (skipped.by_values, skipped.by_bitmaps) {
                     (1.., _) => &self.segments_by_values,
                     (_, 1..) => &self.segments_by_bitmaps,
@@ -370,24 +370,22 @@ impl Reader {
                 continue;
             }
             self.segments.add(1);
-            let rows = Arc::new(rows);
-            let with_rows = |zone: &usize| {
-                let start = (zone * ZONE_ROWS) as u32;
-                rows.range_cardinality(start..=start + (ZONE_ROWS - 1) as u32) > 0
-            };
-            let zones = (0..visible.zones()).filter(with_rows);
-            self.work.lock().zones.extend(zones.map(|zone| ZoneRows { segment, rows: rows.clone(), zone }));
+            self.work.lock().zones.extend(zones.into_iter().map(|rows| (segment, rows)));
         }
     }
 
-    fn segment_batch(&self, segment: usize, positions: &[u32]) -> SqlResult<RecordBatch> {
+    fn segment_batch(
+        &self,
+        segment: usize,
+        positions: impl ExactSizeIterator<Item = u32> + Clone,
+    ) -> SqlResult<RecordBatch> {
         let segment = &self.snapshot.segments[segment].segment;
         let columns = TableColumns::new(&self.source.table, segment, &self.snapshot.cache);
         let array = |ordinal: &usize| {
             if *ordinal == self.source.def.columns.len() {
-                return Ok(row_addresses(segment, positions));
+                return Ok(row_addresses(segment, positions.clone()));
             }
-            let array = columns.array(*ordinal, positions.iter().copied())?;
+            let array = columns.array(*ordinal, positions.clone())?;
             match self.source.def.columns.get(*ordinal).map(|column| &column.sql_type) {
                 Some(SqlType::Timestamp { .. }) => Ok(in_zone(&array, &self.env.context.settings.time_zone)),
                 _ => Ok(array),
@@ -432,10 +430,10 @@ impl Reader {
 }
 
 /// What stands for the keys of segment rows.
-fn row_addresses(segment: &ListedSegment, positions: &[u32]) -> ArrayRef {
+fn row_addresses(segment: &ListedSegment, positions: impl ExactSizeIterator<Item = u32>) -> ArrayRef {
     let mut addresses = BinaryViewBuilder::with_capacity(positions.len());
     for position in positions {
-        addresses.append_value(segment.address(*position).encode());
+        addresses.append_value(segment.address(position).encode());
     }
     Arc::new(addresses.finish())
 }

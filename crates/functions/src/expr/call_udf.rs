@@ -1,5 +1,6 @@
 //! A bound call as a DataFusion scalar function.
 
+use super::repeats::Repeats;
 use super::{BoundExpr, Call, ExecutionSlot, LongLiteralUdf, datafusion_error};
 use crate::arrow_map::{
     ValueArrayBuilder, array_of_value, charged, field_ref, scalar_to_value, value_at, value_to_scalar,
@@ -188,9 +189,16 @@ impl CallUdf {
         let mut builder = ValueArrayBuilder::new(&self.call.ty.sql_type, row_count);
         let mut values = self.scalar_values(args)?;
         let mut charge = GrowingCharge::new(&context.memory);
+        let kernel = &self.call.kernel;
+        let is_pure = self.call.volatility != Volatility::Volatile && !kernel.is_external() && !kernel.waits();
+        let mut repeats = if is_pure { Repeats::of(args, row_count) } else { None };
         for row in 0..row_count {
             // A row may take a while: its values may be megabytes.
             context.kill.check()?;
+            if repeats.as_mut().is_some_and(|repeats| repeats.repeats(row)) {
+                continue;
+            }
+            let warnings = context.diagnostics.count();
             for (position, arg) in args.iter().enumerate() {
                 if let ColumnarValue::Array(array) = arg {
                     values[position] = value_at(array, row, &self.arg_types[position])?;
@@ -199,8 +207,15 @@ impl CallUdf {
             let value = self.call.kernel.eval(&values, context)?;
             charge.grow(value.heap_bytes())?;
             builder.append(&value)?;
+            if let Some(repeats) = &mut repeats {
+                repeats.add(row, context.diagnostics.count() != warnings);
+            }
         }
-        charged(builder.finish(), charge)
+        let results = match repeats {
+            Some(repeats) => repeats.of_rows(builder.finish())?,
+            None => builder.finish(),
+        };
+        charged(results, charge)
     }
 
     /// The values of scalar arguments, with NULL in the places of arrays.

@@ -13,6 +13,7 @@ mod datafusion;
 mod eval;
 mod long_literal;
 mod print;
+mod repeats;
 mod slot;
 mod sort_key;
 mod text_compare;

@@ -6,6 +6,7 @@ use crate::typing::string_of_length;
 use squall_registry::{Coercibility, ExprType};
 use squall_types::collation::{to_lower, to_upper};
 use squall_types::{CollationId, SqlResult, Value};
+use std::ops::Range;
 
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
@@ -16,12 +17,13 @@ pub const FUNCTIONS: &[Def] = &[
     Def::new("CHAR_LENGTH", (1, 1), result::int, char_length).also(&["CHARACTER_LENGTH"]),
     Def::new("UPPER", (1, 1), result::like_first, |args| Ok(cased(args, to_upper))).also(&["UCASE"]),
     Def::new("LOWER", (1, 1), result::like_first, |args| Ok(cased(args, to_lower))).also(&["LCASE"]),
-    Def::new("LEFT", (2, 2), result::like_first, |args| {
-        let count = args.i64(1)?;
-        Ok(slice(args, 0, count.max(0) as u64))
-    }),
-    Def::new("RIGHT", (2, 2), result::like_first, right),
-    Def::new("SUBSTRING", (2, 3), result::like_first, substring).also(&["SUBSTR", "MID"]),
+    Def::new("LEFT", (2, 2), result::like_first, |args| slice(args, left))
+        .taking_parts(|args, text| part(args, text, left)),
+    Def::new("RIGHT", (2, 2), result::like_first, |args| slice(args, right))
+        .taking_parts(|args, text| part(args, text, right)),
+    Def::new("SUBSTRING", (2, 3), result::like_first, |args| slice(args, substring))
+        .also(&["SUBSTR", "MID"])
+        .taking_parts(|args, text| part(args, text, substring)),
     Def::new("SUBSTRING_INDEX", (3, 3), substring_index_type, substring_index),
     Def::new("LPAD", (2, 3), pad_type, |args| pad(args, true)),
     Def::new("RPAD", (2, 3), pad_type, |args| pad(args, false)),
@@ -149,52 +151,51 @@ fn cased(args: &Args<'_>, change: fn(CollationId, &str) -> String) -> Value {
     }
 }
 
-/// `count` characters (or bytes) from a place on.
-fn slice(args: &Args<'_>, from: u64, count: u64) -> Value {
-    let (from, count) = (usize::try_from(from).unwrap_or(usize::MAX), usize::try_from(count).unwrap_or(usize::MAX));
+/// The first character (or byte) of a part, and how many it has at most; the length of the whole is asked for where it matters.
+type Bounds = fn(&Args<'_>, &dyn Fn() -> u64) -> SqlResult<(u64, u64)>;
+
+/// A part of the first argument: characters, or bytes of a byte string.
+fn slice(args: &Args<'_>, bounds: Bounds) -> SqlResult<Value> {
     if let Value::Bytes(bytes) = args.value(0)
         && args.is_binary()
     {
-        let from = from.min(bytes.len());
-        let end = from.saturating_add(count).min(bytes.len());
-        return Value::Bytes(bytes[from..end].to_vec());
+        let (from, count) = bounds(args, &|| bytes.len() as u64)?;
+        let from = usize::try_from(from).unwrap_or(usize::MAX).min(bytes.len());
+        let end = from.saturating_add(usize::try_from(count).unwrap_or(usize::MAX)).min(bytes.len());
+        return Ok(Value::Bytes(bytes[from..end].to_vec()));
     }
     let text = args.text(0);
+    Ok(args.string(&text[part(args, &text, bounds)?]))
+}
+
+/// Where in a text a part of its characters is.
+fn part(args: &Args<'_>, text: &str, bounds: Bounds) -> SqlResult<Range<usize>> {
+    let (from, count) = bounds(args, &|| text.chars().count() as u64)?;
+    let (from, count) = (usize::try_from(from).unwrap_or(usize::MAX), usize::try_from(count).unwrap_or(usize::MAX));
     let start = text.char_indices().nth(from).map_or(text.len(), |(at, _)| at);
     let rest = &text[start..];
-    let end = rest.char_indices().nth(count).map_or(rest.len(), |(at, _)| at);
-    args.string(&rest[..end])
+    let length = rest.char_indices().nth(count).map_or(rest.len(), |(at, _)| at);
+    Ok(start..start + length)
 }
 
-/// Characters, or bytes of a byte string.
-fn units(args: &Args<'_>) -> u64 {
-    match args.value(0) {
-        Value::Bytes(bytes) if args.is_binary() => bytes.len() as u64,
-        _ => args.text(0).chars().count() as u64,
-    }
+fn left(args: &Args<'_>, _: &dyn Fn() -> u64) -> SqlResult<(u64, u64)> {
+    Ok((0, args.i64(1)?.max(0) as u64))
 }
 
-fn right(args: &Args<'_>) -> SqlResult<Value> {
+fn right(args: &Args<'_>, length: &dyn Fn() -> u64) -> SqlResult<(u64, u64)> {
     let count = args.i64(1)?.max(0) as u64;
-    let length = units(args);
-    Ok(slice(args, length.saturating_sub(count), count))
+    Ok((length().saturating_sub(count), count))
 }
 
-fn substring(args: &Args<'_>) -> SqlResult<Value> {
-    let start = args.i64(1)?;
-    let count = args.i64_or(2, i64::MAX)?;
+fn substring(args: &Args<'_>, length: &dyn Fn() -> u64) -> SqlResult<(u64, u64)> {
+    let (start, count) = (args.i64(1)?, args.i64_or(2, i64::MAX)?);
     if start == 0 || count <= 0 {
-        return Ok(args.string(""));
+        return Ok((0, 0));
     }
-    let from = if start > 0 {
-        start as u64 - 1
-    } else {
-        match units(args).checked_sub(start.unsigned_abs()) {
-            Some(from) => from,
-            None => return Ok(args.string("")),
-        }
-    };
-    Ok(slice(args, from, count as u64))
+    if start > 0 {
+        return Ok((start as u64 - 1, count as u64));
+    }
+    Ok(length().checked_sub(start.unsigned_abs()).map_or((0, 0), |from| (from, count as u64)))
 }
 
 fn substring_index(args: &Args<'_>) -> SqlResult<Value> {

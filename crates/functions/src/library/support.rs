@@ -6,7 +6,8 @@ use crate::arrow_map::{ValueArrayBuilder, value_at};
 use crate::operators::coerce;
 use crate::typing::collation::{StringOperand, aggregate_collations, aggregate_result};
 use crate::typing::{display_length, string_of_length};
-use arrow::array::{Array, ArrayRef, AsArray, StringViewArray};
+use arrow::array::{Array, ArrayRef, AsArray, StringViewArray, StringViewBuilder};
+use arrow::datatypes::Int64Type;
 use squall_accounting::Charge;
 use squall_registry::{
     Argument, BoundCall, Coercibility, ExprType, Registry, ScalarFunction, ScalarKernel, Volatility,
@@ -16,6 +17,7 @@ use squall_types::json::{Json, Outline};
 use squall_types::{CollationId, Date, DateTime, Decimal, ErrorCode, SqlError, SqlResult, SqlType, Time, Value};
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A function of the library.
@@ -52,6 +54,8 @@ pub struct Def {
     /// The same for a first argument that is a document, not NULL, and constant other arguments. The document comes beside the
     /// arguments, whose first is NULL, so that the documents of many rows are read in place.
     pub eval_document: Option<fn(&Args<'_>, &str) -> SqlResult<Value>>,
+    /// The result as a part of the first argument, a text that is not NULL, for constant other arguments that are integers.
+    pub eval_part: Option<fn(&Args<'_>, &str) -> SqlResult<Range<usize>>>,
 }
 
 /// Any number of arguments.
@@ -81,12 +85,18 @@ impl Def {
             result,
             eval,
             eval_document: None,
+            eval_part: None,
         }
     }
 
     /// That reads documents where they lie.
     pub const fn reading_documents(self, eval: fn(&Args<'_>, &str) -> SqlResult<Value>) -> Def {
         Def { eval_document: Some(eval), ..self }
+    }
+
+    /// Whose result is a part of a text, which is taken where it lies.
+    pub const fn taking_parts(self, eval: fn(&Args<'_>, &str) -> SqlResult<Range<usize>>) -> Def {
+        Def { eval_part: Some(eval), ..self }
     }
 
     /// Whose result is about as long as its arguments.
@@ -430,21 +440,34 @@ impl ScalarKernel for RowKernel {
     }
 
     fn has_eval_arrays(&self) -> bool {
-        self.def.eval_document.is_some() && self.types.first() == Some(&SqlType::Json)
+        self.def.eval_document.is_some() && self.types.first() == Some(&SqlType::Json) || self.takes_parts()
     }
 
     fn eval_arrays(&self, arguments: &[ArrayRef], context: &StatementContext) -> Option<SqlResult<ArrayRef>> {
-        let eval = self.def.eval_document?;
-        let documents = arguments.first()?.as_string_view_opt()?;
+        let texts = arguments.first()?.as_string_view_opt()?;
         let mut values = vec![Value::Null; arguments.len()];
         for ((value, array), sql_type) in values.iter_mut().zip(arguments).zip(&self.types).skip(1) {
             *value = constant(array, sql_type)?;
         }
-        Some(self.eval_documents(eval, documents, &self.args(&values, context)))
+        let args = self.args(&values, context);
+        Some(match self.def.eval_part.filter(|_| self.takes_parts()) {
+            Some(eval) => eval_parts(eval, texts, &args),
+            None => self.eval_documents(self.def.eval_document?, texts, &args),
+        })
     }
 }
 
 impl RowKernel {
+    /// Whether it takes parts of texts: not of bytes, nor at places that are something else than integers.
+    fn takes_parts(&self) -> bool {
+        let [text, places @ ..] = self.types.as_slice() else { return false };
+        let is_text = |of: &SqlType| matches!(of, SqlType::String { .. }) && !of.is_binary_string();
+        self.def.eval_part.is_some()
+            && is_text(text)
+            && is_text(&self.result)
+            && places.iter().all(|place| matches!(place, SqlType::Int { .. }))
+    }
+
     fn args<'a>(&'a self, values: &'a [Value], context: &'a StatementContext) -> Args<'a> {
         Args {
             name: self.def.name,
@@ -476,14 +499,33 @@ impl RowKernel {
     }
 }
 
+/// Parts of texts, as long as they may be.
+fn eval_parts(
+    eval: fn(&Args<'_>, &str) -> SqlResult<Range<usize>>,
+    texts: &StringViewArray,
+    args: &Args<'_>,
+) -> SqlResult<ArrayRef> {
+    args.context.kill.check()?;
+    let mut parts = StringViewBuilder::with_capacity(texts.len());
+    for text in texts {
+        let part = match text {
+            Some(text) => Some(&text[eval(args, text)?]).filter(|part| args.fits(part.len() as u64)),
+            None => None,
+        };
+        parts.append_option(part);
+    }
+    Ok(Arc::new(parts.finish()))
+}
+
 /// The value that an array has in all rows, if that is no NULL.
 fn constant(array: &ArrayRef, sql_type: &SqlType) -> Option<Value> {
     if array.is_empty() || array.null_count() > 0 {
         return None;
     }
-    let is_constant = match array.as_string_view_opt() {
-        Some(texts) => texts.iter().all(|text| text == Some(texts.value(0))),
-        None => false,
+    let is_constant = match (array.as_string_view_opt(), array.as_primitive_opt::<Int64Type>()) {
+        (Some(texts), _) => texts.iter().all(|text| text == Some(texts.value(0))),
+        (None, Some(numbers)) => numbers.values().iter().all(|number| *number == numbers.value(0)),
+        (None, None) => false,
     };
     is_constant.then(|| value_at(array, 0, sql_type).ok()).flatten()
 }

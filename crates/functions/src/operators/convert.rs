@@ -4,16 +4,17 @@ use super::coerce;
 use crate::arrow_map::arrow_type;
 use crate::wrong_value;
 use crate::wrong_value::report;
-use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Float64Builder};
+use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Float64Array, Float64Builder};
 use arrow::compute::cast;
 use arrow::compute::kernels::arity::{try_unary, unary};
-use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type, UInt64Type};
+use arrow::datatypes::{DataType, Decimal128Type, Decimal256Type, Float64Type, Int64Type, UInt64Type, i256};
 use arrow::error::ArrowError;
 use squall_registry::ScalarKernel;
 use squall_statement_context::StatementContext;
 use squall_types::convert::{self, cast_digits};
 use squall_types::temporal::DateRules;
 use squall_types::{Charset, CollationId, DateTime, Decimal, ErrorCode, SqlError, SqlResult, SqlType, Time, Value};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Turns values of one type into another's.
@@ -126,6 +127,19 @@ fn convert_numbers(array: &ArrayRef, to: &DataType) -> Option<ArrayRef> {
                 unary::<Decimal128Type, _, Float64Type>(decimals, |value| value as f64 / divisor);
             Some(Arc::new(doubles))
         }
+        (from, DataType::Decimal256(precision, scale)) => {
+            let numbers = integers_or_decimals(array)?;
+            let own = if let DataType::Decimal128(_, own) = from { *own } else { 0 };
+            let factor = 10_i128.checked_pow(u32::try_from(scale.checked_sub(own)?).ok()?)?;
+            // What 128 bits hold, a type of at least 39 digits does.
+            let wide = try_unary::<Decimal128Type, _, Decimal256Type>(&numbers, |value| {
+                value
+                    .checked_mul(factor)
+                    .map(i256::from_i128)
+                    .ok_or_else(|| ArrowError::ArithmeticOverflow(String::new()))
+            });
+            Some(Arc::new(wide.ok()?.with_precision_and_scale(*precision, *scale).ok()?))
+        }
         (DataType::Decimal128(_, from), DataType::Decimal128(precision, scale)) if scale >= from => {
             let factor = 10_i128.checked_pow(u32::try_from(scale - from).ok()?)?;
             let limit = 10_i128.checked_pow(u32::from(*precision))?;
@@ -140,6 +154,16 @@ fn convert_numbers(array: &ArrayRef, to: &DataType) -> Option<ArrayRef> {
         }
         _ => None,
     }
+}
+
+/// Numbers without their point; `None` if they are of other types, or may take more than 128 bits.
+fn integers_or_decimals(array: &ArrayRef) -> Option<Cow<'_, Decimal128Array>> {
+    Some(match array.data_type() {
+        DataType::Int64 => Cow::Owned(unary(array.as_primitive::<Int64Type>(), i128::from)),
+        DataType::UInt64 => Cow::Owned(unary(array.as_primitive::<UInt64Type>(), i128::from)),
+        DataType::Decimal128(..) => Cow::Borrowed(array.as_primitive::<Decimal128Type>()),
+        _ => return None,
+    })
 }
 
 /// A value of one type as a value of another.
