@@ -9,11 +9,11 @@ DIR gets the data (DIR/scale-N, made once by tpchgen-cli, `pip install tpchgen-c
 rounds, of which a query that takes more than five seconds gets one. A query that takes longer than --limit is ended and has no time.
 --before measures another binary of Squall in the same run; --note is recorded with each figure. --explain prints EXPLAIN ANALYZE of each query instead. Squall's time has
 its client, protocol, parsing and planning; so has MariaDB's, DuckDB is in the measuring process, in memory. Both have the primary keys. Needs
-the Python modules duckdb and PyMySQL.
+the Python modules duckdb and mysqlclient: rows become Python's in C on both sides.
 """
 import argparse, datetime, decimal, math, os, subprocess, sys, time
 
-import duckdb, pymysql
+import duckdb, MySQLdb
 
 from columns import best_of, mean
 from peers import MariaDB, Squall, record
@@ -81,7 +81,7 @@ class Side:
             self.server.sql(f"CREATE TABLE {table} ({columns}) ENGINE={options.engine}", "tpch")
             self.server.sql(f"LOAD DATA INFILE '{data}/{table}.tbl' INTO TABLE {table} FIELDS TERMINATED BY '|'", "tpch")
         self.load_seconds = round(time.perf_counter() - started, 2)
-        self.cursor = pymysql.connect(host="127.0.0.1", port=self.server.port, user="root", database="tpch", autocommit=True).cursor()
+        self.cursor = MySQLdb.connect(host="127.0.0.1", port=self.server.port, user="root", database="tpch", charset="utf8mb4", autocommit=True).cursor()
         self.cursor.execute("SET " + limit.format(options.limit * unit))
 
     def run(self, sql):
@@ -95,7 +95,7 @@ class Side:
             if ms < LONG_MS and rounds > 1:
                 ms = min(ms, best_of(rounds - 1, lambda: self.run(sql))[0])
             return ms, rows
-        except pymysql.err.MySQLError as error:
+        except MySQLdb.MySQLError as error:
             return None, error
 
     def stop(self):
@@ -104,7 +104,7 @@ class Side:
 
 class MariaDBPeer(Side):
     """MariaDB as the other side: a query that takes too long has no time."""
-    name, version, errors = "mariadb", "", pymysql.err.MySQLError
+    name, version, errors = "mariadb", "", MySQLdb.MySQLError
 
     def __init__(self, options, data):
         super().__init__(MariaDB(), options, data, limit="max_statement_time = {}", unit=1)
@@ -137,7 +137,7 @@ def explain(side, names):
         try:
             for row in side.run(f"EXPLAIN ANALYZE {QUERIES[name]}"):
                 print(*row)
-        except pymysql.err.MySQLError as error:
+        except MySQLdb.MySQLError as error:
             print(error)
 
 

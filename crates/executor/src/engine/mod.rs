@@ -194,6 +194,11 @@ async fn plan_with(plan: &LogicalPlan, state: &SessionState, assigns: bool) -> S
     if assigns { one_row_at_a_time(plan).map_err(sql_error_from) } else { Ok(plan) }
 }
 
+/// Whether a subquery has so many rows that several threads are worth it, and gives the same then.
+fn may_run_wide(subquery: &LogicalPlan) -> SqlResult<bool> {
+    Ok(!is_small(subquery)? && !keeps_order(subquery)? && !assigns_variables(subquery)?)
+}
+
 /// Whether the tables of a plan have few rows, and few pairs of rows where it joins.
 fn is_small(plan: &LogicalPlan) -> SqlResult<bool> {
     /// Fewer than a thread works off while another one is woken and given its part.

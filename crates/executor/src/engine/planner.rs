@@ -1,5 +1,6 @@
 //! Turns this crate's logical operators into physical ones.
 
+use crate::engine::may_run_wide;
 use crate::env::StatementEnv;
 use crate::operators::apply::Apply;
 use crate::operators::apply_exec::{ApplyExec, ApplySpec, nullable_schema};
@@ -22,6 +23,7 @@ use datafusion::logical_expr::{ExprSchemable, LogicalPlan, UserDefinedLogicalNod
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
+use squall_functions::expr::datafusion_error;
 use std::sync::Arc;
 
 /// DataFusion's planner, knowing this crate's operators too.
@@ -102,7 +104,9 @@ fn plan_apply(
     context: &PhysicalPlanningContext,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let input_schema = apply.input.schema();
-    let session = inner_session(session)?;
+    // What is run once may be as large as a statement.
+    let is_wide = apply.outer_values.is_empty() && may_run_wide(&apply.subquery).map_err(datafusion_error)?;
+    let session = if is_wide { Arc::new(state_of(session)?.clone()) } else { inner_session(session)? };
     let subquery = match apply.optimized {
         true => Arc::clone(&apply.subquery),
         false => Arc::new(session.optimize(&apply.subquery)?),
@@ -160,7 +164,6 @@ fn plan_recursive(
     )))
 }
 
-/// The session that plans a subquery: it is mostly small and run often, so it gets one partition.
 fn state_of(session: &dyn Session) -> Result<&SessionState> {
     match session.as_any().downcast_ref::<SessionState>() {
         Some(state) => Ok(state),
@@ -177,6 +180,7 @@ fn outside_of_statement(session: &SessionState) -> SessionState {
     session
 }
 
+/// The session that plans a subquery which is mostly small and run often, so it gets one partition.
 fn inner_session(session: &dyn Session) -> Result<Arc<SessionState>> {
     let state = state_of(session)?;
     let config = state.config().clone().with_target_partitions(1);

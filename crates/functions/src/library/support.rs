@@ -55,8 +55,11 @@ pub struct Def {
     /// arguments, whose first is NULL, so that the documents of many rows are read in place.
     pub eval_document: Option<fn(&Args<'_>, &str) -> SqlResult<Value>>,
     /// The result as a part of the first argument, a text that is not NULL, for constant other arguments that are integers.
-    pub eval_part: Option<fn(&Args<'_>, &str) -> SqlResult<Range<usize>>>,
+    pub eval_part: Option<TextPart>,
 }
+
+/// Where in a text a function's result is.
+pub type TextPart = fn(&Args<'_>, &str) -> SqlResult<Range<usize>>;
 
 /// Any number of arguments.
 pub const MANY: usize = usize::MAX;
@@ -95,7 +98,7 @@ impl Def {
     }
 
     /// Whose result is a part of a text, which is taken where it lies.
-    pub const fn taking_parts(self, eval: fn(&Args<'_>, &str) -> SqlResult<Range<usize>>) -> Def {
+    pub const fn taking_parts(self, eval: TextPart) -> Def {
         Def { eval_part: Some(eval), ..self }
     }
 
@@ -500,11 +503,7 @@ impl RowKernel {
 }
 
 /// Parts of texts, as long as they may be.
-fn eval_parts(
-    eval: fn(&Args<'_>, &str) -> SqlResult<Range<usize>>,
-    texts: &StringViewArray,
-    args: &Args<'_>,
-) -> SqlResult<ArrayRef> {
+fn eval_parts(eval: TextPart, texts: &StringViewArray, args: &Args<'_>) -> SqlResult<ArrayRef> {
     args.context.kill.check()?;
     let mut parts = StringViewBuilder::with_capacity(texts.len());
     for text in texts {

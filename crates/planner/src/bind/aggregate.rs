@@ -58,13 +58,7 @@ impl Context<'_> {
         let (below, above) = split_subqueries(subqueries, &group, &aggregates);
         let mut plan = self.attach_subqueries(plan, below, block)?;
 
-        let mut distinct_group: Vec<BoundExpr> = Vec::new();
-        for expr in &group {
-            if !distinct_group.contains(expr) {
-                distinct_group.push(expr.clone());
-            }
-        }
-        let group = distinct_group;
+        let group = without_repeats(group);
         let determined = self.determined_columns(&group)?;
         let redundant = if rollup { Vec::new() } else { self.redundant_keys(&group)? };
         let mut grouped = Grouped {
@@ -377,6 +371,17 @@ impl Context<'_> {
         }
         self.sort(plan, &keys, block)
     }
+}
+
+/// The expressions of GROUP BY, each once.
+fn without_repeats(group: Vec<BoundExpr>) -> Vec<BoundExpr> {
+    let mut distinct: Vec<BoundExpr> = Vec::with_capacity(group.len());
+    for expr in group {
+        if !distinct.contains(&expr) {
+            distinct.push(expr);
+        }
+    }
+    distinct
 }
 
 fn null_of(columns: &super::column::Columns, id: ColumnId) -> BoundExpr {

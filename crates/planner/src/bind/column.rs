@@ -16,6 +16,17 @@ pub(crate) type ColumnId = usize;
 /// Number of a query block within a statement. 0 is no block.
 pub(crate) type BlockId = u32;
 
+/// A column that a condition makes equal to something.
+#[derive(Clone, Copy, Debug)]
+pub struct Equality {
+    /// The column.
+    pub column: ColumnId,
+    /// The other column; none for a constant.
+    pub other: Option<ColumnId>,
+    /// Whether that other tells the column's value exactly, in each row that is grouped.
+    pub is_exact: bool,
+}
+
 /// The properties of a column.
 #[derive(Clone, Debug)]
 pub(crate) struct ColumnInfo {

@@ -2,9 +2,8 @@
 
 use super::Binder;
 use super::block::Aggregate;
-use super::column::{BlockId, ColumnId, Columns};
+use super::column::{BlockId, ColumnId, Columns, Equality};
 use super::common_tables::CommonTableScope;
-use super::dependencies::Equality;
 use super::kept_parameters::ComparedParameters;
 use super::output::TableUse;
 use super::pending_subquery::PendingSubquery;

@@ -1,7 +1,7 @@
 //! Functional dependencies: which columns others determine, as ONLY_FULL_GROUP_BY asks, and which expressions of GROUP BY tell no
 //! groups apart that the others do not.
 
-use super::column::{BlockId, ColumnId};
+use super::column::{BlockId, ColumnId, Equality};
 use super::context::Context;
 use squall_functions::expr::{BoundExpr, CompareOp};
 use squall_types::{SqlResult, SqlType};
@@ -15,16 +15,6 @@ pub enum ConditionOf {
     InnerJoin,
     /// ON of an outer join.
     OuterJoin,
-}
-
-/// A column that a condition makes equal to something.
-#[derive(Clone, Copy, Debug)]
-pub struct Equality {
-    column: ColumnId,
-    /// The other column; none for a constant.
-    other: Option<ColumnId>,
-    /// Whether that other tells the column's value exactly, in each row that is grouped.
-    is_exact: bool,
 }
 
 impl Context<'_> {
