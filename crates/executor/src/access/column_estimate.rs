@@ -18,6 +18,8 @@ const SEGMENTS_TRIED: usize = 2;
 const ZONES_TRIED: usize = 4;
 /// See [`SEGMENTS_TRIED`].
 const ROWS_TRIED: usize = 2048;
+/// Values that may be longer are not decoded for an estimate, in characters.
+const LENGTH_TRIED_MAX: u32 = 1024;
 
 /// The share of a table's rows for which a condition is true, nearly.
 pub(crate) fn share(condition: &Condition, source: &RowTable, snapshot: &ColumnSnapshot) -> f64 {
@@ -54,8 +56,15 @@ fn share_of_delta(condition: &Condition, source: &RowTable, snapshot: &ColumnSna
 
 /// Columns of the delta rows, if they are so few that decoding them costs no time.
 fn few_rows(source: &RowTable, snapshot: &ColumnSnapshot, ordinals: &[usize]) -> Option<DeltaColumns> {
-    let rows = snapshot.delta.len();
-    (1..=ROWS_TRIED).contains(&rows).then(|| snapshot.delta_columns(&source.table, ordinals).ok()).flatten()
+    let is_short = |ordinal: &usize| {
+        source.def.columns.get(*ordinal).is_some_and(|column| match &column.sql_type {
+            SqlType::String { length, .. } => *length <= LENGTH_TRIED_MAX,
+            SqlType::Json => false,
+            _ => true,
+        })
+    };
+    let is_worth = (1..=ROWS_TRIED).contains(&snapshot.delta.len()) && ordinals.iter().all(is_short);
+    is_worth.then(|| snapshot.delta_columns(&source.table, ordinals).ok()).flatten()
 }
 
 /// What is known of a table's columns in all of its rows.

@@ -453,10 +453,10 @@ impl ScalarKernel for RowKernel {
             *value = constant(array, sql_type)?;
         }
         let args = self.args(&values, context);
-        Some(match self.def.eval_part.filter(|_| self.takes_parts()) {
+        match self.def.eval_part.filter(|_| self.takes_parts()) {
             Some(eval) => eval_parts(eval, texts, &args),
-            None => self.eval_documents(self.def.eval_document?, texts, &args),
-        })
+            None => Some(self.eval_documents(self.def.eval_document?, texts, &args)),
+        }
     }
 }
 
@@ -502,18 +502,27 @@ impl RowKernel {
     }
 }
 
-/// Parts of texts, as long as they may be.
-fn eval_parts(eval: TextPart, texts: &StringViewArray, args: &Args<'_>) -> SqlResult<ArrayRef> {
-    args.context.kill.check()?;
+/// Parts of texts; `None` if they are so long that each has to be paid for as it is made, or one is longer than results may be.
+fn eval_parts(eval: TextPart, texts: &StringViewArray, args: &Args<'_>) -> Option<SqlResult<ArrayRef>> {
+    const BYTES_MAX: usize = 4 << 20;
     let mut parts = StringViewBuilder::with_capacity(texts.len());
+    let mut bytes = 0;
     for text in texts {
         let part = match text {
-            Some(text) => Some(&text[eval(args, text)?]).filter(|part| args.fits(part.len() as u64)),
+            Some(text) => match args.context.kill.check().and_then(|()| eval(args, text)) {
+                Ok(range) => Some(&text[range]),
+                Err(error) => return Some(Err(error)),
+            },
             None => None,
         };
+        let length = part.map_or(0, str::len);
+        bytes += length;
+        if bytes > BYTES_MAX || length as u64 > args.context.settings.max_allowed_packet {
+            return None;
+        }
         parts.append_option(part);
     }
-    Ok(Arc::new(parts.finish()))
+    Some(Ok(Arc::new(parts.finish())))
 }
 
 /// The value that an array has in all rows, if that is no NULL.
