@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 /// Bytes that are read and written at a time.
 const PIECE_BYTES: usize = 1 << 20;
 /// Bytes that are written before they are made durable, so that the end does not wait for all of them, nor others for that.
-const SYNCED_BYTES: u64 = 16 << 20;
+const SYNCED_BYTES: u64 = 8 << 20;
 
 /// Copies so many bytes; their hash. A file that is written is made durable.
 ///

@@ -5,10 +5,11 @@
 use crate::database::{Database, Shared};
 use crate::result::{Outcome, ResultSet, number_column, text_column, typed_column};
 use crate::session::Session;
+use parking_lot::Mutex;
 use squall_accounting::work_meter::carried;
 use squall_backup::{BackupHeader, BackupWriter, Error, Readers, Repository, Source, Summary, Unwatched, Watch};
 use squall_instrumentation::process::{Process, Transfer};
-use squall_row_store::{ImageContent, ImageFile, LevelFile, ReadAt, StoreImage};
+use squall_row_store::{ImageContent, ImageFile, LevelFile, ReadAt, RowStore, StoreImage};
 use squall_server_state::now_micros;
 use squall_server_state::variables::{Values, ids};
 use squall_statement_context::{KillState, StatementContext};
@@ -19,7 +20,7 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Keys and certificates lie in the data directory itself, in files with this extension.
 const KEY_EXTENSION: &str = "pem";
@@ -35,11 +36,41 @@ const OTHERS_READ: u32 = 0o044;
 struct Backing {
     process: Arc<Process>,
     kill: Arc<KillState>,
+    store: Arc<RowStore>,
+    pace: Mutex<Pace>,
+}
+
+/// What leaves the disk to commits: behind a piece that they had to share it with, a copy rests for a while. A server without changes is
+/// copied as fast as it can be.
+struct Pace {
+    /// The newest commit when the piece began.
+    seqno: u64,
+    since: Instant,
+}
+
+impl Pace {
+    /// A rest is so many times as long as the piece took …
+    const RESTS: u32 = 10;
+    /// … and no longer than this: KILL waits for its end.
+    const REST_MAX: Duration = Duration::from_millis(200);
+
+    fn new(store: &RowStore) -> Pace {
+        Pace { seqno: store.committed_seqno(), since: Instant::now() }
+    }
+
+    /// A piece has been copied.
+    fn rest(&mut self, store: &RowStore) {
+        if store.committed_seqno() != self.seqno {
+            std::thread::sleep((self.since.elapsed() * Pace::RESTS).min(Pace::REST_MAX));
+        }
+        *self = Pace::new(store);
+    }
 }
 
 impl Watch for Backing {
     fn add(&self, bytes: u64) {
         self.process.transfer.add_bytes(usize::try_from(bytes).unwrap_or(usize::MAX));
+        self.pace.lock().rest(&self.store);
     }
 
     fn goes_on(&self) -> bool {
@@ -53,7 +84,9 @@ impl Session {
         let start = Instant::now();
         let (directory, process) = (PathBuf::from(directory), self.process.clone());
         process.transfer.begin(Transfer::BackingUp);
-        let backing = Backing { process, kill: context.kill.clone() };
+        let store = self.shared.store.clone();
+        let pace = Mutex::new(Pace::new(&store));
+        let backing = Backing { process, kill: context.kill.clone(), store, pace };
         let written = self
             .waiting(move |shared| {
                 back_up(shared, &directory, &backing, |bytes| backing.process.transfer.set_bytes_total(bytes))

@@ -340,6 +340,11 @@ impl RowStore {
         }
     }
 
+    /// The number of the newest commit that readers see.
+    pub fn committed_seqno(&self) -> u64 {
+        self.0.committer.visible.seqno()
+    }
+
     /// A view of what is committed now, for the plain reads of one statement outside of a transaction.
     pub fn read_view(&self) -> crate::ReadView {
         crate::ReadView { snapshot: self.snapshot(), own: None, step: 0 }
