@@ -4,6 +4,7 @@
 use super::column::{BlockId, ColumnId, Equality};
 use super::context::Context;
 use squall_functions::expr::{BoundExpr, CompareOp};
+use squall_registry::Volatility;
 use squall_types::{SqlResult, SqlType};
 
 /// Where a condition stands.
@@ -26,6 +27,8 @@ impl Context<'_> {
             _ => None,
         };
         let constant = |expr: &BoundExpr| expr.is_constant() || self.blocks_of(expr).iter().all(|id| *id != block);
+        // What is volatile reads no row either, and may differ from one to the next.
+        let is_one_value = |expr: &BoundExpr| expr.is_constant() && expr.volatility() != Volatility::Volatile;
         // Other types may have several values that equal one: texts by their collation, numbers as doubles.
         let integers = [left, right].iter().all(|side| matches!(side.ty().sql_type, SqlType::Int { .. }));
         match (column(left), column(right)) {
@@ -35,11 +38,11 @@ impl Context<'_> {
                 self.equalities.push(Equality { column: right, other: Some(left), is_exact });
             }
             (Some(column), None) if constant(right) => {
-                let is_exact = integers && of == ConditionOf::Where && right.is_constant();
+                let is_exact = integers && of == ConditionOf::Where && is_one_value(right);
                 self.equalities.push(Equality { column, other: None, is_exact });
             }
             (None, Some(column)) if constant(left) => {
-                let is_exact = integers && of == ConditionOf::Where && left.is_constant();
+                let is_exact = integers && of == ConditionOf::Where && is_one_value(left);
                 self.equalities.push(Equality { column, other: None, is_exact });
             }
             _ => {}
