@@ -2,11 +2,12 @@
 """TPC-H beside DuckDB or MariaDB: loads, and the 22 queries through a client. All answers are compared: rows, their order, and numbers up to
 their last digits.
 
-usage: bench/tpch.py DIR [--scale N] [--engine COLUMN|InnoDB] [--peer duckdb|mariadb] [--queries Q1,Q21,…] [--rounds N] [--threads N] [--limit SECONDS]
+usage: bench/tpch.py DIR [--scale N] [--engine COLUMN|InnoDB] [--peer duckdb|mariadb] [--others] [--queries Q1,Q21,…] [--rounds N] [--threads N] [--limit SECONDS]
                      [--profile release] [--binary FILE] [--before FILE] [--note TEXT] [--explain] [--record]
 
 DIR gets the data (DIR/scale-N, made once by tpchgen-cli, `pip install tpchgen-cli`). All sides are warm; a time is the best of the
 rounds, of which a query that takes more than five seconds gets one. A query that takes longer than --limit is ended and has no time.
+--others asks other questions of the same tables: windows, ROLLUP, distinct counts, all kinds of joins and subqueries (bench/analytic_queries.py).
 --before measures another binary of Squall in the same run; --note is recorded with each figure. --explain prints EXPLAIN ANALYZE of each query instead. Squall's time has
 its client, protocol, parsing and planning; so has MariaDB's, DuckDB is in the measuring process, in memory. Both have the primary keys. Needs
 the Python modules duckdb and mysqlclient: rows become Python's in C on both sides.
@@ -15,6 +16,7 @@ import argparse, datetime, decimal, math, os, subprocess, sys, time
 
 import duckdb, MySQLdb
 
+import analytic_queries
 from columns import best_of, mean
 from peers import MariaDB, Squall, record
 from tpch_queries import QUERIES, SCHEMA
@@ -36,6 +38,11 @@ def generate(folder, scale):
         subprocess.run(["sed", "-i", "s/|$//", *(os.path.join(path, f"{table}.tbl") for table in SCHEMA)], check=True)
         open(os.path.join(path, "generated"), "w").close()
     return path
+
+
+def texts(query):
+    """A query in words of MySQL and of DuckDB."""
+    return query if isinstance(query, tuple) else (query, query)
 
 
 def number(value):
@@ -117,7 +124,7 @@ class DuckDB:
     name, version, errors = "duckdb", duckdb.__version__, duckdb.Error
 
     def __init__(self, data, threads):
-        self.connection = duckdb.connect(config={"threads": threads})
+        self.connection = duckdb.connect(config={"threads": threads, "default_null_order": "nulls_first_on_asc_last_on_desc"})
         started = time.perf_counter()
         for table, columns in SCHEMA.items():
             self.connection.execute(f"CREATE TABLE {table} ({columns})")
@@ -131,32 +138,35 @@ class DuckDB:
         self.connection.close()
 
 
-def explain(side, names):
-    for name in names:
+def explain(side, queries):
+    for name, query in queries.items():
         print(f"\n{name}")
         try:
-            for row in side.run(f"EXPLAIN ANALYZE {QUERIES[name]}"):
+            for row in side.run(f"EXPLAIN ANALYZE {texts(query)[0]}"):
                 print(*row)
         except MySQLdb.MySQLError as error:
             print(error)
 
 
-def compare(options, names, peer, sides):
+def compare(options, queries, peer, sides):
     """Times of all sides by query, printed on the way, and the number of wrong answers."""
-    times, different = {}, 0
+    times, different, width = {}, 0, max(6, 1 + max(map(len, queries)))
     heads = ["Squall ms"] + (["before ms"] if options.before else []) + [f"{peer.name} ms", "ratio"]
-    print(f"{'':6}" + "".join(f"{head:>12}" for head in heads))
-    for name in names:
+    print(f"{'':{width}}" + "".join(f"{head:>12}" for head in heads))
+    for name, query in queries.items():
         found, remarks = [], []
+        ours, theirs = texts(query)
+        if peer.name == "mariadb":
+            theirs = ours
         try:
-            their_ms, their_rows = best_of(1, lambda: peer.run(QUERIES[name]))
+            their_ms, their_rows = best_of(1, lambda: peer.run(theirs))
             if their_ms < LONG_MS and options.rounds > 1:
-                their_ms = min(their_ms, best_of(options.rounds - 1, lambda: peer.run(QUERIES[name]))[0])
+                their_ms = min(their_ms, best_of(options.rounds - 1, lambda: peer.run(theirs))[0])
         except peer.errors as error:
             their_ms, their_rows = None, None
             remarks.append(f"{peer.name}: {error}")
         for side in sides:
-            ms, rows = side.measure(QUERIES[name], options.rounds)
+            ms, rows = side.measure(ours, options.rounds)
             wrong = None if ms is None or their_rows is None else difference(rows, their_rows)
             if ms is None:
                 remarks.append(f"{rows}")
@@ -167,7 +177,7 @@ def compare(options, names, peer, sides):
         times[name] = found + [their_ms]
         shown = "".join(f"{ms:12.1f}" if ms is not None else f"{'–':>12}" for ms in times[name])
         ratio = f"{found[0] / their_ms:12.2f}" if found[0] is not None and their_ms is not None else f"{'–':>12}"
-        print(f"{name:6}{shown}{ratio}  {'; '.join(remarks)}", flush=True)
+        print(f"{name:{width}}{shown}{ratio}  {'; '.join(remarks)}", flush=True)
     return times, different
 
 
@@ -196,22 +206,23 @@ def record_all(options, times, sides, peer):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("dir"), p.add_argument("--scale", type=float, default=1), p.add_argument("--engine", default="COLUMN")
-    p.add_argument("--queries", default=""), p.add_argument("--rounds", type=int, default=5), p.add_argument("--threads", type=int, default=2)
+    p.add_argument("--queries", default=""), p.add_argument("--others", action="store_true"), p.add_argument("--rounds", type=int, default=5), p.add_argument("--threads", type=int, default=2)
     p.add_argument("--limit", type=int, default=60), p.add_argument("--profile", default="release"), p.add_argument("--binary")
     p.add_argument("--peer", choices=["duckdb", "mariadb"], default="duckdb")
     p.add_argument("--before"), p.add_argument("--note"), p.add_argument("--explain", action="store_true"), p.add_argument("--record", action="store_true")
     options = p.parse_args()
     options.scale = int(options.scale) if options.scale == int(options.scale) else options.scale
-    names = options.queries.split(",") if options.queries else list(QUERIES)
+    queries = analytic_queries.QUERIES if options.others else QUERIES
+    queries = {name: queries[name] for name in options.queries.split(",")} if options.queries else queries
     data = generate(os.path.abspath(options.dir), options.scale)
     sides, peer = [], None
     try:
         for binary in [options.binary] + ([options.before] if options.before else []):
             sides.append(Side(squall(binary, options), options, data))
         if options.explain:
-            return explain(sides[0], names)
+            return explain(sides[0], queries)
         peer = DuckDB(data, options.threads) if options.peer == "duckdb" else MariaDBPeer(options, data)
-        times, different = compare(options, names, peer, sides)
+        times, different = compare(options, queries, peer, sides)
     finally:
         for side in sides + ([peer] if peer else []):
             side.stop()

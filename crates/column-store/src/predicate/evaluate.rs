@@ -278,9 +278,33 @@ impl Prepared {
                 let test = PreparedTest::new(test, *negated, &column);
                 Prepared::Test(column, test)
             }
-            Condition::And(all) => Prepared::And(parts(all)?),
+            Condition::And(all) => {
+                let flat = |part| match part {
+                    Prepared::And(parts) => parts,
+                    part => vec![part],
+                };
+                let mut parts: Vec<Prepared> = all
+                    .iter()
+                    .map(|part| Prepared::new(part, source).map(flat))
+                    .collect::<Result<Vec<_>>>()?
+                    .into_iter()
+                    .flatten()
+                    .collect();
+                // What is cheap leaves fewer rows to what is dear.
+                parts.sort_by_key(Prepared::cost);
+                Prepared::And(parts)
+            }
             Condition::Or(any) => Prepared::Or(parts(any)?),
         })
+    }
+
+    /// What a test of a row costs, in comparisons of codes.
+    fn cost(&self) -> u32 {
+        match self {
+            Prepared::Constant(_) | Prepared::Rows(_) => 0,
+            Prepared::Test(_, test) => test.cost(),
+            Prepared::And(parts) | Prepared::Or(parts) => parts.iter().map(Prepared::cost).sum(),
+        }
     }
 
     /// Keeps the rows of a mask for which the condition is true. The mask's row 0 is the first of `rows`.

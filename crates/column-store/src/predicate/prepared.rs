@@ -117,6 +117,18 @@ impl PreparedTest {
         }
     }
 
+    /// What it costs for a row, in comparisons of codes.
+    pub(crate) fn cost(&self) -> u32 {
+        match &self.matches {
+            Matches::Null | Matches::Nothing | Matches::Codes { .. } => 1,
+            Matches::Table(_) => 2,
+            Matches::Bits { .. } => 4,
+            Matches::List(_) => 8,
+            // It reads the value.
+            Matches::Values(_) => 100,
+        }
+    }
+
     /// Whether the test is true of a row.
     pub(crate) fn holds(&self, column: &CodedColumn, row: usize) -> bool {
         if matches!(self.matches, Matches::Null) {

@@ -47,7 +47,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionConfig;
 use squall_catalog::Authorized;
 use squall_functions::aggregate::KernelUdaf;
-use squall_functions::expr::sql_error_from;
+use squall_functions::expr::{datafusion_error, sql_error_from};
 use squall_types::SqlResult;
 use std::sync::Arc;
 
@@ -192,6 +192,22 @@ async fn plan_with(plan: &LogicalPlan, state: &SessionState, assigns: bool) -> S
     }
     let plan = in_order(plan).map_err(sql_error_from)?;
     if assigns { one_row_at_a_time(plan).map_err(sql_error_from) } else { Ok(plan) }
+}
+
+/// Plans a subquery that is run once for all rows, as a statement is planned.
+pub(crate) async fn subquery_for_all(
+    plan: &LogicalPlan,
+    state: &SessionState,
+) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
+    let is_wide = may_run_wide(plan).map_err(datafusion_error)?;
+    let planned = if is_wide {
+        plan_with(plan, state, false).await
+    } else {
+        let config = state.config().clone().with_target_partitions(1);
+        let narrow = SessionStateBuilder::new_from_existing(state.clone()).with_config(config).build();
+        plan_with(plan, &narrow, false).await
+    };
+    planned.map_err(datafusion_error)
 }
 
 /// Whether a subquery has so many rows that several threads are worth it, and gives the same then.

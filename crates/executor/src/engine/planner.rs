@@ -8,7 +8,7 @@ use crate::operators::json_table::{JsonTableExec, JsonTableNode};
 use crate::operators::nested_block::{NestedBlock, nested_block_exec};
 use crate::operators::recursive::RecursiveUnion;
 use crate::operators::recursive_exec::RecursiveUnionExec;
-use crate::operators::{charge_windows, check_kill_in_joins, let_joins_spill, let_limited_sorts_spill};
+use crate::operators::{charge_windows, check_kill_in_joins, let_joins_spill, let_sorts_spill};
 use crate::star::exec::{Beside, StarExec};
 use crate::star::node::StarAggregate;
 use crate::stopping;
@@ -46,7 +46,7 @@ impl QueryPlanner for SquallQueryPlanner {
             Some(env) => check_kill_in_joins(plan, &env.execution_slot())?,
             None => plan,
         };
-        charge_windows(let_limited_sorts_spill(let_joins_spill(plan)?)?)
+        charge_windows(let_sorts_spill(let_joins_spill(plan)?)?)
     }
 }
 
@@ -106,7 +106,12 @@ fn plan_apply(
     let input_schema = apply.input.schema();
     // What is run once may be as large as a statement.
     let is_wide = apply.outer_values.is_empty() && may_run_wide(&apply.subquery).map_err(datafusion_error)?;
+    let session_of_all = outside_of_statement(state_of(session)?);
     let session = if is_wide { Arc::new(state_of(session)?.clone()) } else { inner_session(session)? };
+    let written = match apply.optimized {
+        true => apply.written.clone(),
+        false => (!apply.outer_values.is_empty()).then(|| Arc::clone(&apply.subquery)),
+    };
     let subquery = match apply.optimized {
         true => Arc::clone(&apply.subquery),
         false => Arc::new(session.optimize(&apply.subquery)?),
@@ -117,6 +122,9 @@ fn plan_apply(
         .iter()
         .map(|outer| Ok((outer.placeholder.clone(), create(&outer.value, input_schema)?)))
         .collect::<Result<Vec<_>>>()?;
+    let outer_fields =
+        apply.outer_values.iter().map(|outer| Ok(outer.value.to_field(input_schema.as_ref())?.1.as_ref().clone()));
+    let outer_fields = outer_fields.collect::<Result<_>>()?;
     let operands: Vec<Arc<dyn PhysicalExpr>> =
         apply.operands.iter().map(|operand| create(operand, input_schema)).collect::<Result<_>>()?;
     let types: Vec<DataType> =
@@ -126,12 +134,15 @@ fn plan_apply(
     let spec = ApplySpec {
         subquery_schema: nullable_schema(subquery.schema().as_arrow()),
         subquery,
+        written,
         kind: apply.kind.clone(),
         outer_values,
+        outer_fields,
         operands,
         comparison,
         comparison_schema: nullable_schema(comparison_schema.as_arrow()),
         session: outside_of_statement(&session),
+        session_of_all,
     };
     let schema = datafusion::logical_expr::UserDefinedLogicalNodeCore::schema(apply);
     Ok(Arc::new(ApplyExec::new(Arc::clone(input), Arc::new(spec), Arc::clone(schema.inner()))))

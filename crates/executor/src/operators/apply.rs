@@ -58,6 +58,8 @@ pub struct Apply {
     pub comparison: Option<Expr>,
     /// Whether `subquery` has been optimized.
     pub optimized: bool,
+    /// The subquery as it was bound, if it has been optimized and reads values of the row.
+    pub written: Option<Arc<LogicalPlan>>,
     schema: DFSchemaRef,
     facts: Arc<SubqueryFacts>,
 }
@@ -120,7 +122,23 @@ impl Apply {
     ) -> Result<Self> {
         let schema = Arc::new(input.schema().join(outputs)?);
         let facts = SubqueryFacts::of(&subquery)?;
-        Ok(Self { input, subquery, outer_values, kind, operands, comparison, optimized: false, schema, facts })
+        let (optimized, written) = (false, None);
+        Ok(Self { input, subquery, outer_values, kind, operands, comparison, optimized, written, schema, facts })
+    }
+
+    /// The same over other rows, which have the columns that the values read.
+    pub fn over(&self, input: LogicalPlan, outer_values: Vec<OuterValue>, operands: Vec<Expr>) -> Result<Self> {
+        // The optimizer may have taken columns away from the input; the added ones are always the last.
+        let added = self.input.schema().fields().len()..self.schema.fields().len();
+        let outputs = added
+            .map(|ordinal| {
+                let (qualifier, field) = self.schema.qualified_field(ordinal);
+                (qualifier.cloned(), Arc::clone(field))
+            })
+            .collect();
+        let outputs = DFSchema::new_with_metadata(outputs, HashMap::new())?;
+        let schema = Arc::new(input.schema().join(&outputs)?);
+        Ok(Self { input, outer_values, operands, schema, ..self.clone() })
     }
 
     /// The same of another plan for the subquery.
@@ -182,8 +200,10 @@ pub fn substitute(plan: LogicalPlan, values: &HashMap<String, ScalarValue>) -> R
         if !apply.facts.placeholders.iter().any(|id| values.contains_key(id)) {
             return Ok(plan);
         }
-        let inner = with_stack(|| substitute(apply.subquery.as_ref().clone(), values))?;
-        Ok(Transformed::yes(apply.with_subquery(inner)?.into_plan()))
+        let with_values = |plan: &Arc<LogicalPlan>| with_stack(|| substitute(plan.as_ref().clone(), values));
+        let mut substituted = apply.with_subquery(with_values(&apply.subquery)?)?;
+        substituted.written = apply.written.as_ref().map(with_values).transpose()?.map(Arc::new);
+        Ok(Transformed::yes(substituted.into_plan()))
     })
     .data()
 }
@@ -261,17 +281,7 @@ impl UserDefinedLogicalNodeCore for Apply {
             .map(|(outer, value)| OuterValue { placeholder: outer.placeholder.clone(), value })
             .collect();
         let operands = exprs.collect();
-        // The optimizer may have taken columns away from the input; the added ones are always the last.
-        let added = self.input.schema().fields().len()..self.schema.fields().len();
-        let outputs = added
-            .map(|ordinal| {
-                let (qualifier, field) = self.schema.qualified_field(ordinal);
-                (qualifier.cloned(), Arc::clone(field))
-            })
-            .collect();
-        let outputs = DFSchema::new_with_metadata(outputs, HashMap::new())?;
-        let schema = Arc::new(input.schema().join(&outputs)?);
-        Ok(Self { input, outer_values, operands, schema, ..self.clone() })
+        self.over(input, outer_values, operands)
     }
 
     /// Conditions on the input's own columns may be met before the subquery runs.

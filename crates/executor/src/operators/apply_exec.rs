@@ -1,25 +1,31 @@
 //! The physical operator of [`Apply`](crate::operators::apply::Apply).
 
+use crate::engine::subquery_for_all;
 use crate::env::StatementEnv;
 use crate::operator::{Operator, execution_plan, only_input};
-use crate::operators::apply::{ApplyKind, substitute};
+use crate::operators::answers::Answers;
+use crate::operators::apply::{Apply, ApplyKind, substitute};
 use crate::operators::in_order::in_order;
-use crate::operators::subquery_result::{SubqueryCache, SubqueryResult, truth_of};
+use crate::operators::quantified::{Quantifier, Summary};
+use crate::operators::subquery_result::{SubqueryCache, SubqueryResult};
+use crate::operators::unnest::unnest;
 use crate::operators::wider_rows::known_of_wider_rows;
 use crate::runtime_filters::scalar_bound::ScalarBound;
 use arrow::array::{ArrayRef, Int64Array, UInt64Array};
 use arrow::compute::{concat_batches, take};
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::datatypes::{Field, Schema, SchemaRef};
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use arrow::row::{RowConverter, SortField};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DataFusionError, Result, ScalarValue, Statistics, internal_err};
+use datafusion::datasource::source_as_provider;
 use datafusion::execution::context::SessionState;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::execution_plan::EmissionType;
-use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
+use datafusion::physical_plan::metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, PlanProperties, execute_stream};
 use futures::{StreamExt, TryStreamExt};
@@ -28,7 +34,16 @@ use squall_types::{ErrorCode, SqlError};
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
+use std::ops::Range;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A subquery is run for this many rows before it is for all.
+const RUNS_MIN: usize = 8;
+/// What it takes to plan a subquery for all rows.
+const COST_OF_ALL: Duration = Duration::from_millis(3);
+/// What it takes to read a row for all rows, and to find it again.
+const COST_OF_ROW: Duration = Duration::from_nanos(100);
 
 /// How many rows a lateral join gathers before it hands them on.
 const OUTPUT_ROWS: usize = 8192;
@@ -38,12 +53,16 @@ const OUTPUT_ROWS: usize = 8192;
 pub(crate) struct ApplySpec {
     /// The subquery, optimized, with placeholders.
     pub subquery: Arc<LogicalPlan>,
+    /// The same as it was bound, if it reads values of the row.
+    pub written: Option<Arc<LogicalPlan>>,
     /// Schema of its rows.
     pub subquery_schema: SchemaRef,
     /// Its result.
     pub kind: ApplyKind,
     /// Placeholders and their values over the input.
     pub outer_values: Vec<(String, Arc<dyn PhysicalExpr>)>,
+    /// Their types.
+    pub outer_fields: Vec<Field>,
     /// Left operands of ANY and ALL over the input.
     pub operands: Vec<Arc<dyn PhysicalExpr>>,
     /// Comparison of ANY and ALL over operands and the subquery's columns.
@@ -52,7 +71,12 @@ pub(crate) struct ApplySpec {
     pub comparison_schema: SchemaRef,
     /// The planner for the subquery, outside of any statement: it plans in the one that runs.
     pub session: SessionState,
+    /// The same for a subquery that is run once for all rows.
+    pub session_of_all: SessionState,
 }
+
+/// Answers that were made at once, or that they cannot be.
+type SharedAnswers = Arc<tokio::sync::OnceCell<Option<Arc<Answers>>>>;
 
 /// The operator.
 #[derive(Debug)]
@@ -61,6 +85,8 @@ pub struct ApplyExec {
     spec: Arc<ApplySpec>,
     /// The answer of a subquery that reads nothing of the row; all partitions share it.
     constant: Arc<tokio::sync::OnceCell<SubqueryResult>>,
+    /// The answers of one that does, if they were made at once; all partitions share them.
+    answers: SharedAnswers,
     /// Operators below that want to know that answer before they give their first row.
     published: Arc<[Arc<ScalarBound>]>,
     properties: Arc<PlanProperties>,
@@ -75,8 +101,8 @@ impl ApplyExec {
             EmissionType::Incremental,
             input.boundedness(),
         ));
-        let (constant, published) = (Arc::default(), Arc::default());
-        Self { input, spec, constant, published, properties, metrics: ExecutionPlanMetricsSet::new() }
+        let (constant, answers, published) = (Arc::default(), Arc::default(), Arc::default());
+        Self { input, spec, constant, answers, published, properties, metrics: ExecutionPlanMetricsSet::new() }
     }
 
     /// The same over another input with the same columns, to parts of which more bounds are told.
@@ -151,7 +177,7 @@ impl Operator for ApplyExec {
     fn stream(&self, partition: usize, task: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let input = self.input.execute(partition, Arc::clone(&task))?;
         let metrics = BaselineMetrics::new(&self.metrics, partition);
-        let runner = Runner::new(Arc::clone(&self.spec), Arc::clone(&self.constant), self.schema(), task)?;
+        let runner = Runner::new(self, partition, task)?;
         let stream = futures::stream::try_unfold(
             (input, runner, self.published.clone()),
             |(mut input, mut runner, published)| async move {
@@ -192,6 +218,14 @@ impl Operator for ApplyExec {
 
 execution_plan!(ApplyExec);
 
+/// Answers of a subquery that reads values of the rows.
+enum Correlated {
+    /// One for each row.
+    Results(Vec<SubqueryResult>),
+    /// Those of all rows.
+    All(Arc<Answers>),
+}
+
 /// One partition's work.
 struct Runner {
     spec: Arc<ApplySpec>,
@@ -202,52 +236,129 @@ struct Runner {
     schema: SchemaRef,
     task: Arc<TaskContext>,
     cache: SubqueryCache,
+    answers: SharedAnswers,
+    /// How often the subquery was run for some row.
+    runs: Count,
+    /// 1 if it was run for all rows.
+    runs_for_all: Count,
+    /// The time of the runs.
+    spent: Duration,
+    /// The time after which one for all rows is worth it.
+    all_after: Option<Duration>,
+    /// The values of a subquery that all rows are compared with.
+    summary: Option<Summary>,
     keys: Option<RowConverter>,
     /// Rows of lateral joins that were made of one batch.
     output: MemoryReservation,
 }
 
 impl Runner {
-    fn new(
-        spec: Arc<ApplySpec>,
-        constant: Arc<tokio::sync::OnceCell<SubqueryResult>>,
-        schema: SchemaRef,
-        task: Arc<TaskContext>,
-    ) -> Result<Self> {
+    fn new(exec: &ApplyExec, partition: usize, task: Arc<TaskContext>) -> Result<Self> {
         let env = StatementEnv::of(task.session_config())?;
+        let spec = Arc::clone(&exec.spec);
         let mut session = spec.session.clone();
         session.config_mut().set_extension(env.clone());
+        let all_after = match &spec.written {
+            Some(written) => Some(COST_OF_ALL + COST_OF_ROW * rows_read(written)?),
+            None => None,
+        };
         let cache = SubqueryCache::new(&task);
         let output = MemoryConsumer::new("Apply's rows").register(task.memory_pool());
-        Ok(Self { spec, env, session, constant, schema, task, cache, keys: None, output })
+        Ok(Self {
+            spec,
+            env,
+            session,
+            constant: Arc::clone(&exec.constant),
+            schema: exec.schema(),
+            task,
+            cache,
+            answers: Arc::clone(&exec.answers),
+            runs: MetricBuilder::new(&exec.metrics).counter("subquery_runs", partition),
+            runs_for_all: MetricBuilder::new(&exec.metrics).counter("subquery_runs_for_all", partition),
+            spent: Duration::ZERO,
+            all_after,
+            summary: None,
+            keys: None,
+            output,
+        })
     }
 
     async fn apply(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
         let outer = evaluate(self.spec.outer_values.iter().map(|(_, value)| value), batch)?;
         let operands = evaluate(&self.spec.operands, batch)?;
-        let mut results = Vec::with_capacity(batch.num_rows());
-        if self.spec.outer_values.is_empty() {
-            let result = if batch.num_rows() == 0 {
-                SubqueryResult::empty(&self.spec.subquery_schema)
-            } else {
-                self.constant().await?
+        let rows = batch.num_rows();
+        let results = if self.spec.outer_values.is_empty() {
+            let result = match rows {
+                0 => SubqueryResult::empty(&self.spec.subquery_schema),
+                _ => self.constant().await?,
             };
-            results.resize(batch.num_rows(), result);
+            vec![result; rows]
         } else {
-            self.correlated(&outer, batch.num_rows(), &mut results).await?;
-        }
+            match self.correlated(&outer, rows).await? {
+                Correlated::Results(results) => results,
+                Correlated::All(answers) => {
+                    let ranges = answers.of(&outer, rows)?;
+                    match self.spec.kind {
+                        ApplyKind::Scalar => return self.append_single_rows(batch, answers.rows(), &ranges),
+                        ApplyKind::Exists => {
+                            return self.append_exists(batch, ranges.iter().map(|range| !range.is_empty()));
+                        }
+                        _ => answers.results(&ranges),
+                    }
+                }
+            }
+        };
         match self.spec.kind {
             ApplyKind::Scalar => self.append_scalars(batch, &results),
-            ApplyKind::Exists => {
-                let column: Int64Array = results.iter().map(|result| Some(i64::from(result.row_count() > 0))).collect();
-                self.append(batch, vec![Arc::new(column)])
-            }
+            ApplyKind::Exists => self.append_exists(batch, results.iter().map(|result| result.row_count() > 0)),
             ApplyKind::Any | ApplyKind::All => {
-                let column = self.compare(&operands, batch.num_rows(), &results)?;
+                let column = self.compare(&operands, &results)?;
                 self.append(batch, vec![column])
             }
             ApplyKind::Lateral | ApplyKind::LeftLateral => self.expand(batch, &results),
         }
+    }
+
+    /// Whether runs for each row have taken as long as one for all rows would, or that has been tried.
+    fn is_worth_all(&self) -> bool {
+        let is_worth = |after: Duration| self.runs.value() >= RUNS_MIN && self.spent >= after;
+        self.answers.initialized() || self.all_after.is_some_and(is_worth)
+    }
+
+    /// The answers for all rows; `None` if they cannot be made.
+    async fn answers(&self) -> Result<Option<Arc<Answers>>> {
+        let Some(written) = &self.spec.written else { return Ok(None) };
+        let answers = self.answers.get_or_init(|| async {
+            let made = on_enough_stack(self.run_for_all(written)).await;
+            // Rows that no outer row asks for may have an error or take too much memory: then each row is answered by itself.
+            made.ok().flatten().map(Arc::new)
+        });
+        let answers = answers.await.clone();
+        self.env.context.kill.check().map_err(|error| DataFusionError::External(Box::new(error)))?;
+        Ok(answers)
+    }
+
+    async fn run_for_all(&self, written: &LogicalPlan) -> Result<Option<Answers>> {
+        let Some(unnested) = unnest(written, &self.spec.kind)? else { return Ok(None) };
+        let mut session = self.spec.session_of_all.clone();
+        session.config_mut().set_extension(self.env.clone());
+        let plan = subquery_for_all(&unnested.plan, &session).await?;
+        self.runs_for_all.add(1);
+        let schema = nullable_schema(&plan.schema());
+        let reservation = MemoryConsumer::new("Apply's answers").register(self.task.memory_pool());
+        let task = session.task_ctx();
+        let rows = self.collect(execute_stream(in_order(plan)?, task)?, &schema, &reservation, usize::MAX).await?;
+        let outer = self.spec.outer_values.iter().zip(&self.spec.outer_fields);
+        let outer: Vec<_> = outer.map(|((name, _), field)| (name.clone(), field.clone())).collect();
+        let none = RecordBatch::new_empty(Arc::clone(&self.spec.subquery_schema));
+        let of_none = match unnested.has_rows_of_none {
+            true => {
+                let nulls = outer.iter().map(|(name, field)| Ok((name.clone(), field.data_type().try_into()?)));
+                self.run(&nulls.collect::<Result<_>>()?).await?.rows().clone()
+            }
+            false => none,
+        };
+        Answers::new(&unnested, rows, &of_none, &outer, &session, reservation)
     }
 
     async fn constant(&self) -> Result<SubqueryResult> {
@@ -255,8 +366,9 @@ impl Runner {
         self.constant.get_or_try_init(|| self.run(&values)).await.cloned()
     }
 
-    /// The result for each row, run once for equal outer values.
-    async fn correlated(&mut self, outer: &[ArrayRef], rows: usize, results: &mut Vec<SubqueryResult>) -> Result<()> {
+    /// The result for each row, run once for equal outer values, or at once for all.
+    async fn correlated(&mut self, outer: &[ArrayRef], rows: usize) -> Result<Correlated> {
+        let mut results = Vec::with_capacity(rows);
         if self.keys.is_none() {
             let fields = outer.iter().map(|array| SortField::new(array.data_type().clone())).collect();
             self.keys = Some(RowConverter::new(fields)?);
@@ -264,6 +376,11 @@ impl Runner {
         let Some(converter) = &self.keys else { return internal_err!("the key converter was just made") };
         let keys = converter_rows(converter, outer)?;
         for row in 0..rows {
+            if self.is_worth_all()
+                && let Some(answers) = self.answers().await?
+            {
+                return Ok(Correlated::All(answers));
+            }
             let key = keys.row(row).data().to_vec();
             if let Some(result) = self.cache.get(&key) {
                 results.push(result);
@@ -277,42 +394,55 @@ impl Runner {
                 .zip(outer)
                 .map(|((placeholder, _), array)| Ok((placeholder.clone(), ScalarValue::try_from_array(array, row)?)))
                 .collect::<Result<HashMap<_, _>>>()?;
+            let begun = Instant::now();
             let result = match self.run(&values).await {
                 // The cache may take the missing memory.
                 Err(error) if is_exhausted(&error) && self.cache.clear() => self.run(&values).await?,
                 result => result?,
             };
+            self.spent += begun.elapsed();
             self.cache.insert(key, result.clone());
             results.push(result);
         }
-        Ok(())
+        Ok(Correlated::Results(results))
     }
 
     /// Runs the subquery with literals in place of its placeholders: on enough stack, as it may have subqueries in it that have
     /// others in them.
     async fn run(&self, values: &HashMap<String, ScalarValue>) -> Result<SubqueryResult> {
-        let mut work = std::pin::pin!(self.run_here(values));
-        std::future::poll_fn(|context| with_stack(|| work.as_mut().poll(context))).await
+        on_enough_stack(self.run_here(values)).await
     }
 
     async fn run_here(&self, values: &HashMap<String, ScalarValue>) -> Result<SubqueryResult> {
+        self.runs.add(1);
         let plan = substitute(self.spec.subquery.as_ref().clone(), values)?;
         let physical = self.session.query_planner().create_physical_plan(&plan, &self.session).await?;
-        let mut stream = execute_stream(in_order(physical)?, Arc::clone(&self.task))?;
+        let stream = execute_stream(in_order(physical)?, Arc::clone(&self.task))?;
         let reservation = MemoryConsumer::new("Apply").register(self.task.memory_pool());
+        let rows_max = if self.spec.kind == ApplyKind::Scalar { 1 } else { usize::MAX };
+        let rows = self.collect(stream, &self.spec.subquery_schema, &reservation, rows_max).await?;
+        Ok(SubqueryResult::new(rows, reservation))
+    }
+
+    /// All rows, as one batch of a schema.
+    async fn collect(
+        &self,
+        mut stream: SendableRecordBatchStream,
+        schema: &SchemaRef,
+        reservation: &MemoryReservation,
+        rows_max: usize,
+    ) -> Result<RecordBatch> {
         let (mut batches, mut count) = (Vec::new(), 0);
         while let Some(batch) = stream.next().await {
             let batch = batch?;
             reservation.try_grow(batch.get_array_memory_size())?;
             count += batch.num_rows();
             batches.push(batch);
-            if self.spec.kind == ApplyKind::Scalar && count > 1 {
-                let error = SqlError::new(ErrorCode::SubqueryReturnsMoreRows, &[]);
-                return Err(DataFusionError::External(Box::new(error)));
+            if count > rows_max {
+                return Err(more_rows());
             }
         }
-        let rows = concat_batches(&self.spec.subquery_schema, &conform(batches, &self.spec.subquery_schema)?)?;
-        Ok(SubqueryResult::new(rows, reservation))
+        Ok(concat_batches(schema, &conform(batches, schema)?)?)
     }
 
     fn append(&self, batch: &RecordBatch, added: Vec<ArrayRef>) -> Result<Vec<RecordBatch>> {
@@ -346,37 +476,34 @@ impl Runner {
         self.append(batch, added)
     }
 
-    /// ANY and ALL with three-valued logic.
-    fn compare(&mut self, operands: &[ArrayRef], rows: usize, results: &[SubqueryResult]) -> Result<ArrayRef> {
-        let Some(comparison) = &self.spec.comparison else { return internal_err!("ANY and ALL have a comparison") };
-        let any = self.spec.kind == ApplyKind::Any;
-        let mut column = Vec::with_capacity(rows);
-        let mut known: HashMap<(usize, Vec<ScalarValue>), Option<bool>> = HashMap::new();
-        for (row, result) in results.iter().enumerate().take(rows) {
-            let values =
-                operands.iter().map(|array| ScalarValue::try_from_array(array, row)).collect::<Result<Vec<_>>>()?;
-            let key = (result.id(), values);
-            let truth = match known.get(&key) {
-                Some(truth) => *truth,
-                None => {
-                    let mut arrays = key
-                        .1
-                        .iter()
-                        .map(|value| value.to_array_of_size(result.row_count()))
-                        .collect::<Result<Vec<_>>>()?;
-                    arrays.extend(result.rows().columns().iter().cloned());
-                    let options = RecordBatchOptions::new().with_row_count(Some(result.row_count()));
-                    let pairs =
-                        RecordBatch::try_new_with_options(Arc::clone(&self.spec.comparison_schema), arrays, &options)?;
-                    let compared = comparison.evaluate(&pairs)?.into_array(result.row_count())?;
-                    let truth = truth_of(&compared, any)?;
-                    known.insert(key, truth);
-                    truth
-                }
-            };
-            column.push(truth.map(i64::from));
+    /// The same of answers that were made at once.
+    fn append_single_rows(
+        &self,
+        batch: &RecordBatch,
+        rows: &RecordBatch,
+        ranges: &[Range<usize>],
+    ) -> Result<Vec<RecordBatch>> {
+        if ranges.iter().any(|range| range.len() > 1) {
+            return Err(more_rows());
         }
-        Ok(Arc::new(Int64Array::from(column)))
+        let indices: UInt64Array =
+            ranges.iter().map(|range| (!range.is_empty()).then_some(range.start as u64)).collect();
+        let added = rows.columns().iter().map(|column| Ok(take(column, &indices, None)?));
+        self.append(batch, added.collect::<Result<_>>()?)
+    }
+
+    fn append_exists(&self, batch: &RecordBatch, exists: impl Iterator<Item = bool>) -> Result<Vec<RecordBatch>> {
+        let column: Int64Array = exists.map(|exists| Some(i64::from(exists))).collect();
+        self.append(batch, vec![Arc::new(column)])
+    }
+
+    /// ANY and ALL with three-valued logic.
+    fn compare(&mut self, operands: &[ArrayRef], results: &[SubqueryResult]) -> Result<ArrayRef> {
+        let Some(comparison) = &self.spec.comparison else { return internal_err!("ANY and ALL have a comparison") };
+        let is_any = self.spec.kind == ApplyKind::Any;
+        let quantifier = Quantifier { is_any, comparison, schema: &self.spec.comparison_schema };
+        let reservation = || MemoryConsumer::new("Apply's values").register(self.task.memory_pool());
+        quantifier.truths(operands, results, &mut self.summary, reservation)
     }
 
     /// Each row beside the rows of its subquery.
@@ -441,6 +568,34 @@ pub(crate) fn conform(batches: Vec<RecordBatch>, schema: &SchemaRef) -> Result<V
 pub(crate) fn nullable_schema(schema: &Schema) -> SchemaRef {
     let fields: Vec<_> = schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true)).collect();
     Arc::new(Schema::new(fields))
+}
+
+/// Error 1242.
+fn more_rows() -> DataFusionError {
+    DataFusionError::External(Box::new(SqlError::new(ErrorCode::SubqueryReturnsMoreRows, &[])))
+}
+
+/// Work on enough stack, as it may have subqueries in it that have others in them.
+async fn on_enough_stack<T>(work: impl Future<Output = T>) -> T {
+    let mut work = std::pin::pin!(work);
+    std::future::poll_fn(|context| with_stack(|| work.as_mut().poll(context))).await
+}
+
+/// The rows of the tables that a plan reads.
+fn rows_read(plan: &LogicalPlan) -> Result<u32> {
+    let mut read: usize = 0;
+    plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::TableScan(scan) = node {
+            let statistics = source_as_provider(&scan.source)?.statistics();
+            let rows = statistics.and_then(|statistics| statistics.num_rows.get_value().copied());
+            read = read.saturating_add(rows.unwrap_or_default());
+        }
+        if let Some(apply) = Apply::of(node) {
+            read = read.saturating_add(with_stack(|| rows_read(&apply.subquery))? as usize);
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(u32::try_from(read).unwrap_or(u32::MAX))
 }
 
 /// Whether there was no memory left.

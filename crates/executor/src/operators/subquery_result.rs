@@ -1,9 +1,7 @@
 //! Answers of subqueries, and a bounded cache of them.
 
-use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::datatypes::{DataType, Int64Type, SchemaRef};
+use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use datafusion::common::{Result, internal_err};
 use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use std::collections::HashMap;
@@ -23,6 +21,11 @@ struct ChargedRows {
 impl SubqueryResult {
     pub(crate) fn new(rows: RecordBatch, reservation: MemoryReservation) -> Self {
         Self(Arc::new(ChargedRows { rows, _reservation: Some(reservation) }))
+    }
+
+    /// Some of the rows of a larger answer, which pays for them.
+    pub(crate) fn part_of(rows: &RecordBatch, begin: usize, count: usize) -> Self {
+        Self(Arc::new(ChargedRows { rows: rows.slice(begin, count), _reservation: None }))
     }
 
     /// No rows.
@@ -88,24 +91,4 @@ impl SubqueryCache {
         self.bytes += bytes;
         self.results.insert(key, result);
     }
-}
-
-/// Whether a condition holds for any row (or for all rows); `None` is unknown.
-pub(crate) fn truth_of(compared: &ArrayRef, any: bool) -> Result<Option<bool>> {
-    let mut unknown = false;
-    for row in 0..compared.len() {
-        let truth = match compared.data_type() {
-            _ if compared.is_null(row) => None,
-            DataType::Boolean => Some(compared.as_boolean().value(row)),
-            DataType::Int64 => Some(compared.as_primitive::<Int64Type>().value(row) != 0),
-            DataType::Null => None,
-            other => return internal_err!("a comparison gave {other}"),
-        };
-        match truth {
-            None => unknown = true,
-            Some(truth) if truth == any => return Ok(Some(any)),
-            Some(_) => {}
-        }
-    }
-    Ok(if unknown { None } else { Some(!any) })
 }

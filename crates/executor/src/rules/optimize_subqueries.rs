@@ -40,8 +40,9 @@ impl OptimizerRule for OptimizeSubqueries {
         rules.push(Arc::new(OptimizeSubqueries::new(self.rules.clone())));
         let subquery = apply.subquery.as_ref().clone();
         let subquery = with_stack(|| Optimizer::with_rules(rules).optimize(subquery, config, |_, _| {}))?;
+        let written = (!apply.outer_values.is_empty()).then(|| Arc::clone(&apply.subquery));
         let mut apply = apply.with_subquery(subquery)?;
-        apply.optimized = true;
+        (apply.optimized, apply.written) = (true, written);
         Ok(Transformed::yes(apply.into_plan()))
     }
 }

@@ -1,5 +1,6 @@
 //! The clock, and making and computing with dates and times.
 
+use super::moments::{self, is_moment};
 use super::support::{Args, Binding, Def, result};
 use crate::operators::coerce;
 use crate::wrong_value::report;
@@ -39,7 +40,8 @@ pub const FUNCTIONS: &[Def] = &[
     Def::new("MAKEDATE", (2, 2), result::date, makedate),
     Def::new("MAKETIME", (3, 3), time_type, maketime),
     Def::new("SEC_TO_TIME", (1, 1), time_type, sec_to_time),
-    Def::new("DATEDIFF", (2, 2), result::nullable_bigint, datediff),
+    Def::new("DATEDIFF", (2, 2), result::nullable_bigint, datediff)
+        .of_moments(|args| args.types.iter().all(is_moment).then(moments::days_between)),
     Def::new("TIMEDIFF", (2, 2), time_type, timediff),
     Def::new("ADDTIME", (2, 2), add_time_type, |args| add_time(args, 1)),
     Def::new("SUBTIME", (2, 2), add_time_type, |args| add_time(args, -1)),

@@ -1,35 +1,38 @@
 //! Parts of dates and times, and dates and times as text.
 
+use super::moments;
 use super::support::{Args, Binding, Def, result};
 use squall_registry::ExprType;
 use squall_types::temporal::calendar::{DAY_NAMES, MONTH_NAMES};
 use squall_types::temporal::format::{date_format, get_format, time_format};
 use squall_types::temporal::{IntervalUnit, WeekMode};
-use squall_types::{Date, DateTime, SqlResult, Time, Value};
+use squall_types::{Date, SqlResult, Time, Value};
 
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
-    Def::new("YEAR", (1, 1), result::nullable_int, |args| of_date(args, |date| i64::from(date.year()))),
-    Def::new("MONTH", (1, 1), result::nullable_int, |args| of_date(args, |date| i64::from(date.month()))),
-    Def::new("DAYOFMONTH", (1, 1), result::nullable_int, |args| of_date(args, |date| i64::from(date.day())))
-        .also(&["DAY"]),
-    Def::new("QUARTER", (1, 1), result::nullable_int, |args| of_date(args, |date| i64::from(date.month().div_ceil(3)))),
-    Def::new("DAYOFWEEK", (1, 1), result::nullable_int, |args| {
-        of_real_date(args, |date| Value::Int(i64::from((date.weekday() + 1) % 7) + 1))
-    }),
-    Def::new("WEEKDAY", (1, 1), result::nullable_int, |args| {
-        of_real_date(args, |date| Value::Int(i64::from(date.weekday())))
-    }),
-    Def::new("DAYOFYEAR", (1, 1), result::nullable_int, |args| {
-        of_real_date(args, |date| Value::Int(i64::from(date.day_of_year())))
-    }),
+    Def::new("YEAR", (1, 1), result::nullable_int, |args| of_date(args, year)).of_moments(|_| moments::of_date(year)),
+    Def::new("MONTH", (1, 1), result::nullable_int, |args| of_date(args, month))
+        .of_moments(|_| moments::of_date(month)),
+    Def::new("DAYOFMONTH", (1, 1), result::nullable_int, |args| of_date(args, day))
+        .also(&["DAY"])
+        .of_moments(|_| moments::of_date(day)),
+    Def::new("QUARTER", (1, 1), result::nullable_int, |args| of_date(args, quarter))
+        .of_moments(|_| moments::of_date(quarter)),
+    Def::new("DAYOFWEEK", (1, 1), result::nullable_int, |args| number_of_real_date(args, day_of_week))
+        .of_moments(|_| moments::of_real_date(day_of_week)),
+    Def::new("WEEKDAY", (1, 1), result::nullable_int, |args| number_of_real_date(args, weekday))
+        .of_moments(|_| moments::of_real_date(weekday)),
+    Def::new("DAYOFYEAR", (1, 1), result::nullable_int, |args| number_of_real_date(args, day_of_year))
+        .of_moments(|_| moments::of_real_date(day_of_year)),
     Def::new("WEEK", (1, 2), result::nullable_int, |args| {
         let mode = args.i64_or(1, i64::from(args.context.settings.default_week_format))?;
         of_real_date(args, |date| Value::Int(i64::from(date.week(WeekMode::from_number(mode)))))
-    }),
+    })
+    .of_moments(|args| moments::week(args.i64_or(1, i64::from(args.context.settings.default_week_format)).ok()?)),
     Def::new("WEEKOFYEAR", (1, 1), result::nullable_int, |args| {
         of_real_date(args, |date| Value::Int(i64::from(date.week(WeekMode::from_number(3)))))
-    }),
+    })
+    .of_moments(|_| moments::week(3)),
     Def::new("YEARWEEK", (1, 2), result::nullable_int, |args| {
         let mode = args.i64(1)?;
         of_real_date(args, |date| Value::Int(i64::from(date.year_week(WeekMode::from_number(mode)))))
@@ -42,9 +45,8 @@ pub const FUNCTIONS: &[Def] = &[
         let name = usize::from(date.month()).checked_sub(1).and_then(|at| MONTH_NAMES.get(at));
         Ok(name.map_or(Value::Null, |name| args.string(*name)))
     }),
-    Def::new("TO_DAYS", (1, 1), result::nullable_bigint, |args| {
-        of_real_date(args, |date| Value::Int(date.day_number()))
-    }),
+    Def::new("TO_DAYS", (1, 1), result::nullable_bigint, |args| number_of_real_date(args, Date::day_number))
+        .of_moments(|_| moments::of_real_date(Date::day_number)),
     Def::new("TO_SECONDS", (1, 1), result::nullable_bigint, to_seconds),
     Def::new("HOUR", (1, 1), result::nullable_int, |args| of_time(args, |time| i64::from(time.hours()))),
     Def::new("MINUTE", (1, 1), result::nullable_int, |args| of_time(args, |time| i64::from(time.minute()))),
@@ -53,7 +55,9 @@ pub const FUNCTIONS: &[Def] = &[
     Def::new("TIME_TO_SEC", (1, 1), result::nullable_bigint, |args| {
         Ok(args.time(0)?.map_or(Value::Null, |time| Value::Int(time.to_micros() / 1_000_000)))
     }),
-    Def::new("EXTRACT", (2, 2), result::nullable_bigint, extract),
+    Def::new("EXTRACT", (2, 2), result::nullable_bigint, extract).of_moments(|args| {
+        moments::extract(IntervalUnit::from_name(&args.text(0))?, args.context.settings.default_week_format)
+    }),
     Def::new("DATE_FORMAT", (2, 2), format_type, |args| {
         let Some(moment) = args.datetime(0)? else { return Ok(Value::Null) };
         Ok(text_or_null(args, date_format(moment, &args.text(1))))
@@ -84,6 +88,38 @@ fn format_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
     Ok(ExprType { nullable: true, ..binding.connection_string(length) })
 }
 
+fn year(date: Date) -> i64 {
+    i64::from(date.year())
+}
+
+fn month(date: Date) -> i64 {
+    i64::from(date.month())
+}
+
+fn day(date: Date) -> i64 {
+    i64::from(date.day())
+}
+
+fn quarter(date: Date) -> i64 {
+    i64::from(date.month().div_ceil(3))
+}
+
+fn day_of_week(date: Date) -> i64 {
+    i64::from((date.weekday() + 1) % 7) + 1
+}
+
+fn weekday(date: Date) -> i64 {
+    i64::from(date.weekday())
+}
+
+fn day_of_year(date: Date) -> i64 {
+    i64::from(date.day_of_year())
+}
+
+fn number_of_real_date(args: &Args<'_>, part: impl Fn(Date) -> i64) -> SqlResult<Value> {
+    of_real_date(args, |date| Value::Int(part(date)))
+}
+
 fn of_date(args: &Args<'_>, part: impl Fn(Date) -> i64) -> SqlResult<Value> {
     Ok(args.date(0)?.map_or(Value::Null, |date| Value::Int(part(date))))
 }
@@ -110,7 +146,7 @@ fn extract(args: &Args<'_>) -> SqlResult<Value> {
     let Some(unit) = IntervalUnit::from_name(&args.text(0)) else { return Err(args.wrong_arguments()) };
     if matches!(unit, Year | Quarter | Month | Week | Day | YearMonth) {
         let Some(moment) = args.datetime(1)? else { return Ok(Value::Null) };
-        return Ok(Value::Int(date_part(moment, unit, args.context.settings.default_week_format)));
+        return Ok(Value::Int(moments::date_part(moment.date(), unit, args.context.settings.default_week_format)));
     }
     // Time parts are those of a TIME, whose hours may be many; a day before them makes it a date and time.
     let with_days = matches!(unit, DayHour | DayMinute | DaySecond | DayMicrosecond);
@@ -144,17 +180,4 @@ fn extract(args: &Args<'_>) -> SqlResult<Value> {
         _ => second * 1_000_000 + micro,
     };
     Ok(Value::Int(if time.is_negative() { -magnitude } else { magnitude }))
-}
-
-fn date_part(moment: DateTime, unit: IntervalUnit, week_mode: u8) -> i64 {
-    let date = moment.date();
-    let (year, month) = (i64::from(date.year()), i64::from(date.month()));
-    match unit {
-        IntervalUnit::Year => year,
-        IntervalUnit::Quarter => (month + 2) / 3,
-        IntervalUnit::Month => month,
-        IntervalUnit::Week => i64::from(date.week(WeekMode::from_number(i64::from(week_mode)))),
-        IntervalUnit::YearMonth => year * 100 + month,
-        _ => i64::from(date.day()),
-    }
 }

@@ -16,6 +16,7 @@ mod json_edit;
 mod json_mariadb;
 mod json_schema;
 mod load_file;
+mod moments;
 mod network;
 mod number_text;
 mod numeric;

@@ -2,6 +2,7 @@
 
 pub use crate::documents::{document_of, document_text, stored_of, tree_charge};
 
+use super::moments::{self, Moments, is_moment};
 use crate::arrow_map::{ValueArrayBuilder, value_at};
 use crate::operators::coerce;
 use crate::typing::collation::{StringOperand, aggregate_collations, aggregate_result};
@@ -56,10 +57,15 @@ pub struct Def {
     pub eval_document: Option<fn(&Args<'_>, &str) -> SqlResult<Value>>,
     /// The result as a part of the first argument, a text that is not NULL, for constant other arguments that are integers.
     pub eval_part: Option<TextPart>,
+    /// The result for dates and times in arrays.
+    pub eval_moments: Option<OfMoments>,
 }
 
 /// Where in a text a function's result is.
 pub type TextPart = fn(&Args<'_>, &str) -> SqlResult<Range<usize>>;
+
+/// What a function is of dates and times, its other arguments being constants; `None` where it has to be computed row by row.
+pub type OfMoments = fn(&Args<'_>) -> Option<Moments>;
 
 /// Any number of arguments.
 pub const MANY: usize = usize::MAX;
@@ -89,6 +95,7 @@ impl Def {
             eval,
             eval_document: None,
             eval_part: None,
+            eval_moments: None,
         }
     }
 
@@ -100,6 +107,11 @@ impl Def {
     /// Whose result is a part of a text, which is taken where it lies.
     pub const fn taking_parts(self, eval: TextPart) -> Def {
         Def { eval_part: Some(eval), ..self }
+    }
+
+    /// Which is an integer of one or two dates or dates with times.
+    pub const fn of_moments(self, eval: OfMoments) -> Def {
+        Def { eval_moments: Some(eval), ..self }
     }
 
     /// Whose result is about as long as its arguments.
@@ -443,10 +455,22 @@ impl ScalarKernel for RowKernel {
     }
 
     fn has_eval_arrays(&self) -> bool {
-        self.def.eval_document.is_some() && self.types.first() == Some(&SqlType::Json) || self.takes_parts()
+        self.def.eval_document.is_some() && self.types.first() == Some(&SqlType::Json)
+            || self.takes_parts()
+            || self.is_of_moments()
     }
 
     fn eval_arrays(&self, arguments: &[ArrayRef], context: &StatementContext) -> Option<SqlResult<ArrayRef>> {
+        if let Some(eval) = self.def.eval_moments.filter(|_| self.is_of_moments()) {
+            let values = arguments.iter().zip(&self.types);
+            let values = values.map(|(array, ty)| if is_moment(ty) { Some(Value::Null) } else { constant(array, ty) });
+            let values: Vec<Value> = values.collect::<Option<_>>()?;
+            let of = eval(&self.args(&values, context))?;
+            if let Err(error) = context.kill.check() {
+                return Some(Err(error));
+            }
+            return moments::eval(&of, arguments, &self.types).map(Ok);
+        }
         let texts = arguments.first()?.as_string_view_opt()?;
         let mut values = vec![Value::Null; arguments.len()];
         for ((value, array), sql_type) in values.iter_mut().zip(arguments).zip(&self.types).skip(1) {
@@ -469,6 +493,13 @@ impl RowKernel {
             && is_text(text)
             && is_text(&self.result)
             && places.iter().all(|place| matches!(place, SqlType::Int { .. }))
+    }
+
+    /// Whether it is an integer of columns of dates.
+    fn is_of_moments(&self) -> bool {
+        let count = self.types.iter().filter(|ty| is_moment(ty)).count();
+        let is_integer = matches!(self.result, SqlType::Int { unsigned: false, .. });
+        self.def.eval_moments.is_some() && is_integer && (1..=2).contains(&count)
     }
 
     fn args<'a>(&'a self, values: &'a [Value], context: &'a StatementContext) -> Args<'a> {

@@ -1,11 +1,14 @@
 //! Dates and times plus and minus intervals.
 
 use super::coerce;
+use arrow::array::{ArrayRef, AsArray, Int64Array};
+use arrow::datatypes::Int64Type;
 use squall_registry::ScalarKernel;
 use squall_statement_context::StatementContext;
 use squall_types::temporal::parse::parse_datetime;
 use squall_types::temporal::{Interval, IntervalUnit};
-use squall_types::{ErrorCode, SqlError, SqlResult, SqlType, Value};
+use squall_types::{DateTime, ErrorCode, SqlError, SqlResult, SqlType, Value};
+use std::sync::Arc;
 
 /// `date ± INTERVAL amount unit`: the first argument is the date, the second the amount.
 #[derive(Debug)]
@@ -51,6 +54,40 @@ impl ScalarKernel for AddIntervalKernel {
                 Ok(self.in_range(value.add_interval(interval).map(Value::DateTime), "datetime", context))
             }
         }
+    }
+
+    fn has_eval_arrays(&self) -> bool {
+        let is_moment = matches!(self.from, SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. });
+        let is_whole = matches!(self.amount, SqlType::Int { unsigned: false, .. }) && !self.unit.is_composite();
+        is_moment && is_whole && matches!(self.to, SqlType::Date | SqlType::DateTime { .. })
+    }
+
+    /// `None` where a result has a warning.
+    fn eval_arrays(&self, arguments: &[ArrayRef], context: &StatementContext) -> Option<SqlResult<ArrayRef>> {
+        let [bases, amounts] = arguments else { return None };
+        let (bases, amounts) = (bases.as_primitive_opt::<Int64Type>()?, amounts.as_primitive_opt::<Int64Type>()?);
+        if let Err(error) = context.kill.check() {
+            return Some(Err(error));
+        }
+        let mut results = Vec::with_capacity(bases.len());
+        for (base, amount) in bases.iter().zip(amounts) {
+            let (Some(base), Some(amount)) = (base, amount) else {
+                results.push(None);
+                continue;
+            };
+            let interval = Interval::from_integer(amount, self.unit);
+            let interval = if self.subtract { interval.negate() } else { interval };
+            // Dates are packed as their midnights.
+            let base = DateTime::from_packed(base);
+            results.push(match base.date().has_zero_part() {
+                true => None,
+                false if self.to == SqlType::Date => {
+                    Some(base.date().add_interval(interval)?.at_midnight().to_packed())
+                }
+                false => Some(base.add_interval(interval)?.to_packed()),
+            });
+        }
+        Some(Ok(Arc::new(Int64Array::from(results))))
     }
 }
 

@@ -44,6 +44,10 @@ pub fn days_in_month(year: u16, month: u8) -> u8 {
     }
 }
 
+/// Days before the first of each month of a year that is no leap year. December of the year before stands in for month 0, all months
+/// being taken as 31 days long there.
+const DAYS_BEFORE_MONTH: [i64; 13] = [-31, 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
+
 /// Days before the first of January of a year. Year 0 is no leap year in MySQL's count and its first day has number 1.
 fn days_before_year(year: i64) -> i64 {
     let previous = year - 1;
@@ -96,8 +100,10 @@ impl Date {
             return 0;
         }
         let (year, month, day) = (self.year(), self.month(), i64::from(self.day()));
-        // December of the year before stands in for month 0, all months being taken as 31 days long there.
-        let before: i64 = if month == 0 { -31 } else { (1..month).map(|m| i64::from(days_in_month(year, m))).sum() };
+        let before = match DAYS_BEFORE_MONTH.get(usize::from(month)) {
+            Some(days) => days + i64::from(month > 2 && is_leap_year(year)),
+            None => 365,
+        };
         days_before_year(i64::from(year)) + before + day - 1
     }
 
