@@ -189,7 +189,7 @@ def means(times):
 
 def record_all(options, times, sides, peer):
     common = {peer.name: peer.version, "threads": options.threads} | ({"note": options.note} if options.note else {})
-    size = f"{options.engine}, scale {options.scale}"
+    size = f"{options.engine}, scale {options.scale}" + (", other questions" if options.others else "")
     averages, count = means(times)
     rows = times | {f"geometric mean of {count}": averages}
     for name, row in rows.items():

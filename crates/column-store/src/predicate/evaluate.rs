@@ -3,7 +3,7 @@
 use super::Test;
 use super::mask::Mask;
 use super::normal_form::Condition;
-use super::prepared::PreparedTest;
+use super::prepared::{COST_OF_VALUE, PreparedTest};
 use crate::coded::{CodedColumn, Dictionary};
 use crate::domain::Datum;
 use crate::error::{Error, Result};
@@ -296,6 +296,28 @@ impl Prepared {
             }
             Condition::Or(any) => Prepared::Or(parts(any)?),
         })
+    }
+
+    /// The condition as that on codes and that on values, which is dear: both have to hold.
+    pub(crate) fn of_codes_and_values(self) -> (Option<Prepared>, Option<Prepared>) {
+        let parts = match self {
+            Prepared::And(parts) => parts,
+            other => vec![other],
+        };
+        let (codes, values): (Vec<_>, Vec<_>) = parts.into_iter().partition(|part| part.cost() < COST_OF_VALUE);
+        let all = |parts: Vec<Prepared>| (!parts.is_empty()).then_some(Prepared::And(parts));
+        (all(codes), all(values))
+    }
+
+    /// Whether the condition is true of a row.
+    pub(crate) fn holds(&self, row: usize) -> bool {
+        match self {
+            Prepared::Constant(value) => *value,
+            Prepared::Rows(found) => found.contains(row as u32),
+            Prepared::Test(column, test) => test.holds(column, row),
+            Prepared::And(parts) => parts.iter().all(|part| part.holds(row)),
+            Prepared::Or(parts) => parts.iter().any(|part| part.holds(row)),
+        }
     }
 
     /// What a test of a row costs, in comparisons of codes.

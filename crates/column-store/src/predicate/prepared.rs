@@ -36,6 +36,9 @@ const TABLE_CODES_MAX: u64 = 1 << 16;
 /// A set of codes that span no more has a bit for each of them: 1 MiB, which a processor keeps near.
 const SPAN_OF_BITS_MAX: u64 = 1 << 23;
 
+/// What it costs to test a value that is no code, in comparisons of codes.
+pub(crate) const COST_OF_VALUE: u32 = 100;
+
 /// Below one of this many members a mask is checked member by member.
 const SPARSE_SHARE: usize = 32;
 
@@ -125,7 +128,7 @@ impl PreparedTest {
             Matches::Bits { .. } => 4,
             Matches::List(_) => 8,
             // It reads the value.
-            Matches::Values(_) => 100,
+            Matches::Values(_) => COST_OF_VALUE,
         }
     }
 

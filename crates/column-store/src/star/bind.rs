@@ -39,8 +39,9 @@ pub(super) struct BoundSource<'a> {
 pub(super) enum Filter {
     /// There is none.
     All,
-    /// By comparing codes, in zones that zone maps do not decide: each one's may-match and all-match.
-    Scan { prepared: Prepared, verdicts: Vec<(bool, bool)> },
+    /// By comparing codes, in zones that zone maps do not decide: each one's may-match and all-match. What reads values is asked of the
+    /// rows that have partners alone.
+    Scan { codes: Option<Prepared>, values: Option<Prepared>, verdicts: Vec<(bool, bool)> },
     /// By bitmap indexes; candidates, if any are left, by comparing codes.
     Rows { found: Rows, check: Option<Prepared> },
 }
@@ -233,7 +234,8 @@ impl Filter {
         }
         if !indexed {
             let verdicts = zone_verdicts(condition, source);
-            return Ok(Filter::Scan { prepared: Prepared::new(condition, source)?, verdicts });
+            let (codes, values) = Prepared::new(condition, source)?.of_codes_and_values();
+            return Ok(Filter::Scan { codes, values, verdicts });
         }
         let found = indexed_rows(condition, source)?;
         let check = if found.candidates.is_empty() { None } else { Some(Prepared::new(condition, source)?) };

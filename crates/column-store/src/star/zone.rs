@@ -36,6 +36,10 @@ impl Worker {
             Filtered::Everything => false,
             Filtered::Mask => true,
         };
+        let late = match &source.filter {
+            Filter::Scan { values: Some(values), verdicts, .. } if !verdicts[zone].1 => Some(values),
+            _ => None,
+        };
         for start in rows.clone().step_by(BLOCK_ROWS) {
             let block = start..(start + BLOCK_ROWS).min(rows.end);
             let mut lookups = source.lookups.iter();
@@ -52,6 +56,9 @@ impl Worker {
                     break;
                 }
                 lookup.retain(&block, &mut self.selection);
+            }
+            if let Some(values) = late {
+                self.selection.retain(|row| values.holds(start + row));
             }
             if self.selection.len() > 0 {
                 if self.groups.are_hashed() {
@@ -70,14 +77,14 @@ impl Worker {
         let mut filtered = Filtered::Everything;
         match &source.filter {
             Filter::All => {}
-            Filter::Scan { prepared, verdicts } => match verdicts[zone] {
-                (false, _) => return Filtered::Nothing,
-                (true, true) => {}
-                (true, false) => {
+            Filter::Scan { codes, verdicts, .. } => match (verdicts[zone], codes) {
+                ((false, _), _) => return Filtered::Nothing,
+                ((true, false), Some(codes)) => {
                     self.mask.set_first(rows.len());
-                    prepared.retain(rows.clone(), &mut self.mask);
+                    codes.retain(rows.clone(), &mut self.mask);
                     filtered = Filtered::Mask;
                 }
+                _ => {}
             },
             Filter::Rows { found, check } => {
                 self.mask = Mask::of_bitmap(&found.candidates, zone);

@@ -1,5 +1,6 @@
 //! The physical operator of [`Apply`](crate::operators::apply::Apply).
 
+use crate::access::table::RowTable;
 use crate::engine::subquery_for_all;
 use crate::env::StatementEnv;
 use crate::operator::{Operator, execution_plan, only_input};
@@ -42,8 +43,10 @@ use std::time::{Duration, Instant};
 const RUNS_MIN: usize = 8;
 /// What it takes to plan a subquery for all rows.
 const COST_OF_ALL: Duration = Duration::from_millis(3);
-/// What it takes to read a row for all rows, and to find it again.
-const COST_OF_ROW: Duration = Duration::from_nanos(100);
+/// What it takes to read a row of a row table for all rows, and to find it again.
+const COST_OF_ROW: Duration = Duration::from_nanos(150);
+/// The same of a column table.
+const COST_OF_COLUMN_ROW: Duration = Duration::from_nanos(15);
 
 /// How many rows a lateral join gathers before it hands them on.
 const OUTPUT_ROWS: usize = 8192;
@@ -259,7 +262,7 @@ impl Runner {
         let mut session = spec.session.clone();
         session.config_mut().set_extension(env.clone());
         let all_after = match &spec.written {
-            Some(written) => Some(COST_OF_ALL + COST_OF_ROW * rows_read(written)?),
+            Some(written) => Some(COST_OF_ALL + cost_of_rows(written)?),
             None => None,
         };
         let cache = SubqueryCache::new(&task);
@@ -581,21 +584,23 @@ async fn on_enough_stack<T>(work: impl Future<Output = T>) -> T {
     std::future::poll_fn(|context| with_stack(|| work.as_mut().poll(context))).await
 }
 
-/// The rows of the tables that a plan reads.
-fn rows_read(plan: &LogicalPlan) -> Result<u32> {
-    let mut read: usize = 0;
+/// What it takes to read the tables of a plan.
+fn cost_of_rows(plan: &LogicalPlan) -> Result<Duration> {
+    let mut cost = Duration::ZERO;
     plan.apply_with_subqueries(|node| {
         if let LogicalPlan::TableScan(scan) = node {
-            let statistics = source_as_provider(&scan.source)?.statistics();
-            let rows = statistics.and_then(|statistics| statistics.num_rows.get_value().copied());
-            read = read.saturating_add(rows.unwrap_or_default());
+            let provider = source_as_provider(&scan.source)?;
+            let rows = provider.statistics().and_then(|statistics| statistics.num_rows.get_value().copied());
+            let rows = u32::try_from(rows.unwrap_or_default()).unwrap_or(u32::MAX);
+            let by_column = RowTable::of(provider.as_ref()).is_some_and(|table| table.table.traits().reads_by_column);
+            cost += if by_column { COST_OF_COLUMN_ROW } else { COST_OF_ROW } * rows;
         }
         if let Some(apply) = Apply::of(node) {
-            read = read.saturating_add(with_stack(|| rows_read(&apply.subquery))? as usize);
+            cost += with_stack(|| cost_of_rows(&apply.subquery))?;
         }
         Ok(TreeNodeRecursion::Continue)
     })?;
-    Ok(u32::try_from(read).unwrap_or(u32::MAX))
+    Ok(cost)
 }
 
 /// Whether there was no memory left.

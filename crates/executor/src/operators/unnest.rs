@@ -196,14 +196,36 @@ fn reads_placeholders(expr: &Expr) -> bool {
     expr.exists(|expr| Ok(matches!(expr, Expr::Placeholder(_)))).unwrap_or(true)
 }
 
+/// A plan with conditions that read placeholders below its subqueries, which may read the keys then; these conditions are taken away.
+fn with_conditions_below(plan: &LogicalPlan, conditions: &mut Vec<&Expr>) -> Result<LogicalPlan> {
+    if let LogicalPlan::Filter(filter) = plan {
+        let input = with_stack(|| with_conditions_below(&filter.input, conditions))?;
+        return filtered(input, vec![filter.predicate.clone()]);
+    }
+    let Some(apply) = Apply::of(plan) else { return Ok(plan.clone()) };
+    let input = apply.input.schema();
+    let is_below = |condition: &&Expr| {
+        reads_placeholders(condition) && condition.column_refs().iter().all(|column| input.has_column(column))
+    };
+    let (mut below, above): (Vec<&Expr>, Vec<&Expr>) = conditions.iter().partition(|condition| is_below(condition));
+    *conditions = above;
+    let all: Vec<Expr> = below.iter().map(|condition| (*condition).clone()).collect();
+    let input = with_stack(|| with_conditions_below(&apply.input, &mut below))?;
+    let left = all.into_iter().filter(|condition| below.contains(&condition)).collect();
+    let input = filtered(input, left)?;
+    Ok(apply.over(input, apply.outer_values.clone(), apply.operands.clone())?.into_plan())
+}
+
 fn part_of_filter(filter: &Filter, made: &mut usize) -> Result<Option<Part>> {
-    let Some(mut part) = part_of(&filter.input, made)? else { return Ok(None) };
+    let mut all = split_conjunction(&filter.predicate);
+    let input = with_conditions_below(&filter.input, &mut all)?;
+    let Some(mut part) = part_of(&input, made)? else { return Ok(None) };
     if part.has_rows_of_none {
         // A key that is left out here is not one without rows.
         return Ok(None);
     }
     let (mut conditions, mut others, mut columns) = (Vec::new(), Vec::new(), Vec::new());
-    for condition in split_conjunction(&filter.predicate) {
+    for condition in all {
         let pair = key_pair(condition, part.plan.schema())?;
         match pair {
             _ if !reads_placeholders(condition) => conditions.push(condition.clone()),

@@ -5,6 +5,7 @@ use super::count::CountKernel;
 use super::group_concat::GroupConcatKernel;
 use super::min_max::ExtremeKernel;
 use super::state_charge::StateCharge;
+use super::variance::VarianceKernel;
 use crate::arrow_map::{value_at, value_to_scalar};
 use crate::expr::{BoundExpr, ExecutionSlot, datafusion_error};
 use arrow::array::{Array, ArrayRef, AsArray};
@@ -179,10 +180,15 @@ impl AggregateUDFImpl for KernelUdaf {
     }
 
     fn groups_accumulator_supported(&self, _args: AccumulatorArgs) -> bool {
-        self.native::<super::sum::SumKernel>().is_some() || self.plain_concat().is_some()
+        self.native::<super::sum::SumKernel>().is_some()
+            || self.native::<VarianceKernel>().is_some()
+            || self.plain_concat().is_some()
     }
 
     fn create_groups_accumulator(&self, _args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
+        if let Some(kernel) = self.native::<VarianceKernel>() {
+            return Ok(Box::new(kernel.groups_accumulator()));
+        }
         match (self.native::<super::sum::SumKernel>(), self.plain_concat()) {
             (Some(kernel), _) => Ok(Box::new(kernel.groups_accumulator(&self.slot.context()))),
             (None, Some(kernel)) => Ok(Box::new(kernel.groups_accumulator(self.slot.context()))),
