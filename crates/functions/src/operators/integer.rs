@@ -61,14 +61,13 @@ impl ScalarKernel for Arithmetic {
     }
 
     fn has_eval_arrays(&self) -> bool {
-        self.left_unsigned == self.right_unsigned && self.left_unsigned == self.unsigned
+        self.op != ArithmeticOp::Divide
     }
 
     fn eval_arrays(&self, arguments: &[ArrayRef], _context: &StatementContext) -> Option<SqlResult<ArrayRef>> {
-        if !self.has_eval_arrays() {
-            return None;
-        }
         let [left, right] = arguments else { return None };
+        let left = &with_sign(left, self.left_unsigned, self.unsigned)?;
+        let right = &with_sign(right, self.right_unsigned, self.unsigned)?;
         let result = match self.op {
             ArithmeticOp::Add => numeric::add(left, right),
             ArithmeticOp::Subtract => numeric::sub(left, right),
@@ -86,6 +85,23 @@ impl ScalarKernel for Arithmetic {
         // An overflow is told row by row.
         result.ok().map(Ok)
     }
+}
+
+/// Numbers with or without a sign as they are the other way; `None` if one of them has no place there.
+fn with_sign(array: &ArrayRef, is_unsigned: bool, unsigned: bool) -> Option<ArrayRef> {
+    Some(match (is_unsigned, unsigned) {
+        (true, true) | (false, false) => Arc::clone(array),
+        (false, true) => {
+            let numbers = array.as_primitive_opt::<Int64Type>()?;
+            let has_place = numbers.iter().flatten().all(|number| number >= 0);
+            Arc::new(has_place.then(|| numbers.unary::<_, UInt64Type>(|number| number as u64))?)
+        }
+        (true, false) => {
+            let numbers = array.as_primitive_opt::<UInt64Type>()?;
+            let has_place = numbers.iter().flatten().all(|number| i64::try_from(number).is_ok());
+            Arc::new(has_place.then(|| numbers.unary::<_, Int64Type>(|number| number as i64))?)
+        }
+    })
 }
 
 /// Whether no value is zero; a place that is NULL may hold anything, and Arrow skips it.
