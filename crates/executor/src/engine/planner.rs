@@ -1,6 +1,6 @@
 //! Turns this crate's logical operators into physical ones.
 
-use crate::engine::may_run_wide;
+use crate::engine::{may_run_wide, subquery_for_all};
 use crate::env::StatementEnv;
 use crate::operators::apply::Apply;
 use crate::operators::apply_exec::{ApplyExec, ApplySpec, nullable_schema};
@@ -143,6 +143,7 @@ fn plan_apply(
         comparison_schema: nullable_schema(comparison_schema.as_arrow()),
         session: outside_of_statement(&session),
         session_of_all,
+        plan_for_all: |plan, session| Box::pin(subquery_for_all(plan, session)),
     };
     let schema = datafusion::logical_expr::UserDefinedLogicalNodeCore::schema(apply);
     Ok(Arc::new(ApplyExec::new(Arc::clone(input), Arc::new(spec), Arc::clone(schema.inner()))))

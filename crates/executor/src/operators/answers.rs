@@ -13,6 +13,8 @@ use datafusion::execution::context::SessionState;
 use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::logical_expr::Expr;
 use datafusion::physical_expr::PhysicalExpr;
+use squall_functions::expr::datafusion_error;
+use squall_statement_context::StatementContext;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
@@ -20,6 +22,9 @@ use std::sync::Arc;
 
 /// Memory of a key beside its bytes: its place in the map, and its rows' bounds.
 const KEY_BYTES: usize = 64;
+
+/// Rows between two looks at KILL.
+const ROWS_UNCHECKED: usize = 1 << 16;
 
 /// The answers.
 #[derive(Debug)]
@@ -47,6 +52,7 @@ impl Answers {
         of_none: &RecordBatch,
         outer: &[(String, Field)],
         session: &SessionState,
+        context: &StatementContext,
         reservation: MemoryReservation,
     ) -> Result<Option<Self>> {
         let first_key = rows.num_columns() - unnested.outer.len();
@@ -61,7 +67,10 @@ impl Answers {
         let mut groups: HashMap<Box<[u8]>, u32> = HashMap::new();
         let mut counts: Vec<u32> = Vec::new();
         let mut group_of = Vec::with_capacity(rows.num_rows());
-        for key in &encoded {
+        for (row, key) in encoded.iter().enumerate() {
+            if row.is_multiple_of(ROWS_UNCHECKED) {
+                context.kill.check().map_err(datafusion_error)?;
+            }
             let next = counts.len() as u32;
             let group = match groups.entry(Box::from(key.as_ref())) {
                 Entry::Occupied(known) => *known.get(),

@@ -1,7 +1,6 @@
-//! The physical operator of [`Apply`](crate::operators::apply::Apply).
+//! The physical operator of [`Apply`].
 
 use crate::access::table::RowTable;
-use crate::engine::subquery_for_all;
 use crate::env::StatementEnv;
 use crate::operator::{Operator, execution_plan, only_input};
 use crate::operators::answers::Answers;
@@ -29,6 +28,7 @@ use datafusion::physical_plan::execution_plan::EmissionType;
 use datafusion::physical_plan::metrics::{BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, PlanProperties, execute_stream};
+use futures::future::BoxFuture;
 use futures::{StreamExt, TryStreamExt};
 use squall_parser::ast::with_stack;
 use squall_types::{ErrorCode, SqlError};
@@ -76,7 +76,13 @@ pub(crate) struct ApplySpec {
     pub session: SessionState,
     /// The same for a subquery that is run once for all rows.
     pub session_of_all: SessionState,
+    /// How that is planned.
+    pub plan_for_all: PlanForAll,
 }
+
+/// Plans a query as a statement is planned.
+pub(crate) type PlanForAll =
+    for<'a> fn(&'a LogicalPlan, &'a SessionState) -> BoxFuture<'a, Result<Arc<dyn ExecutionPlan>>>;
 
 /// Answers that were made at once, or that they cannot be.
 type SharedAnswers = Arc<tokio::sync::OnceCell<Option<Arc<Answers>>>>;
@@ -345,7 +351,7 @@ impl Runner {
         let Some(unnested) = unnest(written, &self.spec.kind)? else { return Ok(None) };
         let mut session = self.spec.session_of_all.clone();
         session.config_mut().set_extension(self.env.clone());
-        let plan = subquery_for_all(&unnested.plan, &session).await?;
+        let plan = (self.spec.plan_for_all)(&unnested.plan, &session).await?;
         self.runs_for_all.add(1);
         let schema = nullable_schema(&plan.schema());
         let reservation = MemoryConsumer::new("Apply's answers").register(self.task.memory_pool());
@@ -361,7 +367,7 @@ impl Runner {
             }
             false => none,
         };
-        Answers::new(&unnested, rows, &of_none, &outer, &session, reservation)
+        Answers::new(&unnested, rows, &of_none, &outer, &session, &self.env.context, reservation)
     }
 
     async fn constant(&self) -> Result<SubqueryResult> {

@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// Rows that are given at a time.
 const OUTPUT_ROWS: usize = 8192;
 /// Rows that are sorted between two looks at KILL.
-const CHUNK_ROWS: usize = 1 << 18;
+const CHUNK_ROWS: usize = 1 << 16;
 /// More rows are sorted beside the pool of threads that others count on.
 const ROWS_ON_POOL_MAX: usize = 1 << 16;
 /// Bytes at the beginning of keys of different lengths that may become the number.
@@ -130,19 +130,21 @@ fn order_of(
         }
         charged = charged.max(size);
     }
-    let differing = Differing::of(&rows);
-    let per_row = size_of::<(u32, u32)>() + size_of::<Entry<u128>>();
-    if u32::try_from(count).is_err() || reservation.try_grow(count * per_row).is_err() {
+    let differing = Differing::of(&rows, context)?;
+    let is_short = differing.is_all && differing.positions.len() <= size_of::<u64>();
+    let entry_bytes = if is_short { size_of::<Entry<u64>>() } else { size_of::<Entry<u128>>() };
+    // Many entries are merged from one list into another.
+    let entries_bytes = count * entry_bytes * if count > CHUNK_ROWS { 2 } else { 1 };
+    let order_bytes = count * size_of::<(u32, u32)>();
+    if u32::try_from(count).is_err() || reservation.try_grow(entries_bytes + order_bytes).is_err() {
         return Ok(None);
     }
-    let order = match differing.positions.len() {
-        ..=8 if differing.is_all => {
+    let order = match differing.is_all {
+        true if is_short => {
             sorted(entries(batches, &rows, |key| differing.number(key) as u64), context, |_, _| Ordering::Equal)?
         }
-        _ if differing.is_all => {
-            sorted(entries(batches, &rows, |key| differing.number(key)), context, |_, _| Ordering::Equal)?
-        }
-        _ => {
+        true => sorted(entries(batches, &rows, |key| differing.number(key)), context, |_, _| Ordering::Equal)?,
+        false => {
             let mut first_rows = Vec::with_capacity(batches.len());
             let mut before = 0;
             for batch in batches {
@@ -157,7 +159,7 @@ fn order_of(
         }
     };
     drop(rows);
-    reservation.shrink(charged + count * size_of::<Entry<u128>>());
+    reservation.shrink(charged + entries_bytes);
     Ok(Some(order))
 }
 
@@ -169,12 +171,15 @@ struct Differing {
 }
 
 impl Differing {
-    fn of(rows: &Rows) -> Self {
-        let Some(first) = rows.iter().next() else { return Self { positions: Vec::new(), is_all: true } };
+    fn of(rows: &Rows, context: &StatementContext) -> Result<Self> {
+        let Some(first) = rows.iter().next() else { return Ok(Self { positions: Vec::new(), is_all: true }) };
         let first = first.as_ref().to_vec();
         let mut is_one_length = true;
         let mut differences = first.iter().map(|_| 0).collect::<Vec<u8>>();
-        for row in rows {
+        for (at, row) in rows.iter().enumerate() {
+            if at.is_multiple_of(CHUNK_ROWS) {
+                killed(context)?;
+            }
             let row = row.as_ref();
             is_one_length &= row.len() == first.len();
             // Behind the end of a key nothing can be told of all.
@@ -189,7 +194,7 @@ impl Differing {
         let mut positions =
             differences.iter().enumerate().filter(|(_, difference)| **difference != 0).map(|(at, _)| at);
         let first_positions: Vec<usize> = positions.by_ref().take(size_of::<u128>()).collect();
-        Self { positions: first_positions, is_all: is_one_length && positions.next().is_none() }
+        Ok(Self { positions: first_positions, is_all: is_one_length && positions.next().is_none() })
     }
 
     /// The bytes there, as a number of the same order.
@@ -224,12 +229,44 @@ fn sorted<N: Ord + Copy>(
         killed(context)?;
         chunk.sort_unstable_by(compare);
     }
-    if entries.len() > CHUNK_ROWS {
-        // It finds the runs and merges them.
-        entries.sort_by(compare);
+    let mut run_rows = CHUNK_ROWS;
+    let mut merged = Vec::with_capacity(if entries.len() > run_rows { entries.len() } else { 0 });
+    while run_rows < entries.len() {
+        for pair in entries.chunks(2 * run_rows) {
+            let (left, right) = pair.split_at(run_rows.min(pair.len()));
+            merge(left, right, &mut merged, compare, context)?;
+        }
+        std::mem::swap(&mut entries, &mut merged);
+        merged.clear();
+        run_rows *= 2;
     }
     killed(context)?;
     Ok(entries.into_iter().map(|(_, batch, row)| (batch, row)).collect())
+}
+
+/// Two runs as one.
+fn merge<N: Copy>(
+    mut left: &[Entry<N>],
+    mut right: &[Entry<N>],
+    merged: &mut Vec<Entry<N>>,
+    compare: impl Fn(&Entry<N>, &Entry<N>) -> Ordering,
+    context: &StatementContext,
+) -> Result<()> {
+    while let ([first, left_rest @ ..], [second, right_rest @ ..]) = (left, right) {
+        if merged.len().is_multiple_of(CHUNK_ROWS) {
+            killed(context)?;
+        }
+        if compare(first, second) == Ordering::Greater {
+            merged.push(*second);
+            right = right_rest;
+        } else {
+            merged.push(*first);
+            left = left_rest;
+        }
+    }
+    merged.extend_from_slice(left);
+    merged.extend_from_slice(right);
+    Ok(())
 }
 
 fn killed(context: &StatementContext) -> Result<()> {
