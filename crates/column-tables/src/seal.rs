@@ -61,6 +61,7 @@ impl ColumnTable {
             }
         }
         if read == 0 {
+            sealing.end_empty();
             self.segment_changes(changes_before);
             return Ok(Some(outcome));
         }

@@ -17,9 +17,6 @@ pub fn sql_error_from(error: DataFusionError) -> SqlError {
     match error.find_root() {
         DataFusionError::ResourcesExhausted(_) => SqlError::new(ErrorCode::OutOfResources, &[]),
         DataFusionError::NotImplemented(what) => SqlError::unsupported(what),
-        DataFusionError::Execution(text) if text.contains("more than one row") => {
-            SqlError::new(ErrorCode::SubqueryReturnsMoreRows, &[])
-        }
         other => SqlError::internal(other),
     }
 }

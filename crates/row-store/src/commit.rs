@@ -6,7 +6,7 @@
 
 use crate::batch::{Batch, Part};
 use crate::changes::{CHANGE_OVERHEAD_BYTES, Changes, Counts};
-use crate::engine::{AbstractTree, Engine, Error, Keyspace, Slice, Snapshot};
+use crate::engine::{AbstractTree, Engine, Error, Keyspace, SeqNo, Slice, Snapshot};
 use crate::error::io_error_text;
 use crate::gate::WriteGate;
 use crate::locks::{LockKey, LockTable, Owner};
@@ -130,6 +130,8 @@ pub(crate) struct SealRequest {
     pub level: Arc<SegmentLevel>,
     /// Keys of the rows or of their marks, as of the sealing's beginning.
     pub keys: Vec<Slice>,
+    /// The sequence number of that beginning, if these are all keys that there were.
+    pub whole_as_of: Option<SeqNo>,
     /// Entries of the manifest, to be written or removed.
     pub manifest: Vec<(Slice, Option<Slice>)>,
 }
@@ -590,7 +592,7 @@ impl Committer {
     /// Moves rows from the store to its segments, durably. No answer changes by it, so it is no commit
     /// that others are checked against.
     pub fn seal(&self, request: SealRequest) -> SqlResult<u64> {
-        let SealRequest { data, level, mut keys, manifest } = request;
+        let SealRequest { data, level, mut keys, whole_as_of, manifest } = request;
         let manifest_bytes =
             manifest.iter().map(|(key, content)| key.len() + content.as_ref().map_or(0, |content| content.len()));
         let bytes =
@@ -599,6 +601,7 @@ impl Committer {
         self.gate.check_commit(bytes)?;
         let snapshot = {
             let mut log = self.log.lock();
+            let takes_all = whole_as_of.is_some_and(|seqno| data.keyspace.is_unchanged_since(seqno));
             level.retain_unchanged(&mut keys);
             let manifest_keys: Vec<Slice> = manifest.iter().map(|(key, _)| key.clone()).collect();
             let removed = keys.iter().map(|key| (key.clone(), None));
@@ -608,6 +611,9 @@ impl Committer {
             self.apply(&mut log, batch)?;
             let snapshot = self.db.snapshot();
             level.note_commit(manifest_keys.iter(), snapshot.seqno());
+            if takes_all {
+                level.note_empty(snapshot.seqno());
+            }
             snapshot
         };
         // Segment rows may be changed by the manifest alone, which has no keys. That cannot happen meanwhile: the sealing thread

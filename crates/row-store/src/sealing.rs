@@ -21,6 +21,8 @@ pub struct Sealing {
     rows: Iter,
     /// Whether rows are read that have no marks, too.
     all: bool,
+    /// Whether all rows have been read.
+    read_to_end: bool,
 }
 
 impl Sealing {
@@ -61,10 +63,11 @@ impl Sealing {
             range = TablePart::Rows.delta_range();
         }
         let rows = snapshot.range(keyspace, range.to_slices());
-        let sealing = Sealing { committer: committer.clone(), table: table.clone(), level, snapshot, keys, rows, all };
+        let (committer, table) = (committer.clone(), table.clone());
+        let sealing = Sealing { committer, table, level, snapshot, keys, rows, all, read_to_end: false };
         // Commits that were applied before changes were noted are not visible to all readers yet, and may still be taken
         // back by a failed sync.
-        committer.advance_or_sync(sealing.snapshot.clone())?;
+        sealing.committer.advance_or_sync(sealing.snapshot.clone())?;
         Ok(Some(sealing))
     }
 
@@ -75,7 +78,10 @@ impl Sealing {
 
     /// The next row of the store in the order of the keys. Those that have been read are sealed by the commit.
     pub fn next_row(&mut self) -> SqlResult<Option<DeltaRow>> {
-        let Some(entry) = self.rows.next() else { return Ok(None) };
+        let Some(entry) = self.rows.next() else {
+            self.read_to_end = true;
+            return Ok(None);
+        };
         let (key, value) = entry.into_inner().map_err(engine_error)?;
         if self.all {
             return self.delta_row(key, Some(value)).map(Some);
@@ -100,6 +106,12 @@ impl Sealing {
         Ok(DeltaRow { key, row, with_large_values })
     }
 
+    /// Ends a sealing that has found no rows.
+    pub fn end_empty(self) {
+        debug_assert!(self.read_to_end && self.keys.is_empty(), "rows have been read, or are left");
+        self.level.note_empty(self.snapshot.seqno());
+    }
+
     /// Replaces the rows that were read by new contents of entries of the manifest (`None` removes an entry), durably and in
     /// one step. Gives the first sequence number that has it: readers of earlier ones ([`LevelStore::is_past`](crate::LevelStore::is_past)) go by the old manifest.
     pub fn commit(mut self, manifest: Vec<(Vec<u8>, Option<Vec<u8>>)>) -> SqlResult<u64> {
@@ -111,6 +123,7 @@ impl Sealing {
             data: self.table.data.clone(),
             level: self.level.clone(),
             keys: std::mem::take(&mut self.keys),
+            whole_as_of: self.read_to_end.then(|| self.snapshot.seqno()),
             manifest: manifest.collect(),
         };
         self.committer.seal(request)

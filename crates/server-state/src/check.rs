@@ -1,9 +1,9 @@
 //! Checks values of system variables, and converts them.
 
-use crate::locales::LOCALES;
 use squall_row_store::{Engines, TableFeature};
 use squall_system_variables::{Effect, Kind, VariableDef};
 use squall_types::temporal::Interval;
+use squall_types::temporal::names::{CalendarNames, LOCALES};
 use squall_types::{Charset, CollationId, ErrorCode, SqlError, SqlMode, SqlResult, Value};
 
 /// A value that was checked.
@@ -371,7 +371,11 @@ pub fn merge_switches(names: &[&str], foreign: &[&str], default: &str, before: &
 fn locale(definition: &VariableDef, value: &Value) -> SqlResult<Checked> {
     let Value::String(name) = value else { return Err(wrong_type(definition)) };
     let found = LOCALES.iter().find(|known| known.eq_ignore_ascii_case(name));
-    found.map(|name| Value::from(*name).into()).ok_or_else(|| SqlError::new(ErrorCode::UnknownLocale, &[name]))
+    let name = found.ok_or_else(|| SqlError::new(ErrorCode::UnknownLocale, &[name]))?;
+    if definition.name == "lc_time_names" && CalendarNames::of(name).is_none() {
+        return Err(SqlError::unsupported(format_args!("{} = {name}", definition.name)));
+    }
+    Ok(Value::from(*name).into())
 }
 
 fn sql_mode(definition: &VariableDef, value: &Value) -> SqlResult<Checked> {

@@ -1,6 +1,6 @@
 //! [`ServerState`]: the state that all sessions of a server share.
 //!
-//! From the bottom up: [`random`], [`variables`] (names and values of system variables), [`locales`], [`mod@check`] (their
+//! From the bottom up: [`random`], [`variables`] (names and values of system variables), [`mod@check`] (their
 //! allowed values), [`key_caches`], [`variable_origin`], [`globals`], [`hourly_use`], [`failed_logins`], `access_maps`, [`accounts`], [`event_definition`], [`thread_limit`],
 //! [`state`], [`log_settings`].
 //!
@@ -18,7 +18,6 @@ pub mod foreign_servers;
 pub mod globals;
 pub mod hourly_use;
 pub mod key_caches;
-pub mod locales;
 pub mod log_settings;
 pub mod memory_limit;
 pub mod random;

@@ -10,11 +10,8 @@ use crate::statement_kind::is_definition;
 use squall_parser::ast::{Backup, FlushTarget, Statement};
 use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, SqlError, SqlResult};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::OwnedMutexGuard;
-
-/// Time between two checks of a session that waits for another session's backup: for its end, and for KILL.
-const POLL: Duration = Duration::from_millis(20);
 
 impl Session {
     /// A statement about a backup.
@@ -68,17 +65,13 @@ impl Session {
 
     /// Waits until no other session makes a backup: `lock_wait_timeout` at most (1205).
     async fn backup_turn(&self) -> SqlResult<OwnedMutexGuard<()>> {
-        let start = Instant::now();
         let longest = Duration::from_secs(self.settings.table_lock_wait_seconds);
-        loop {
-            if let Ok(turn) = self.shared.backup_turn.clone().try_lock_owned() {
-                return Ok(turn);
+        let turn = self.shared.backup_turn.clone().lock_owned();
+        tokio::select! {
+            turn = tokio::time::timeout(longest, turn) => {
+                turn.map_err(|_| SqlError::new(ErrorCode::LockWaitTimeout, &[]))
             }
-            self.process.kill.check()?;
-            if start.elapsed() >= longest {
-                return Err(SqlError::new(ErrorCode::LockWaitTimeout, &[]));
-            }
-            tokio::time::sleep(POLL).await;
+            stopped = self.process.kill.stopped() => Err(stopped),
         }
     }
 }

@@ -3,6 +3,7 @@
 use squall_system_variables::{ValueTable, VariableId};
 use squall_types::collation::Charset;
 use squall_types::temporal::TimeZone;
+use squall_types::temporal::names::CalendarNames;
 use squall_types::{CollationId, SqlMode, Value};
 use std::sync::Arc;
 
@@ -64,6 +65,8 @@ bind_settings! {
     block_encryption_mode: Arc<str> = "aes-128-ecb".into(), "block_encryption_mode", shared_text;
     /// `default_week_format`.
     default_week_format: u8 = 0, "default_week_format", small_number;
+    /// `lc_time_names`.
+    time_names: CalendarNames = CalendarNames::ENGLISH, "lc_time_names", time_names;
     /// `cte_max_recursion_depth`.
     cte_max_recursion_depth: u64 = 1000, "cte_max_recursion_depth", number;
     /// `sql_safe_updates`.
@@ -107,6 +110,10 @@ fn switch(value: &Value) -> Option<bool> {
 
 fn shared_text(value: &Value) -> Option<Arc<str>> {
     text(value).map(Arc::from)
+}
+
+fn time_names(value: &Value) -> Option<CalendarNames> {
+    text(value).and_then(CalendarNames::of)
 }
 
 fn sql_mode(value: &Value) -> Option<SqlMode> {

@@ -34,8 +34,7 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     .restricted()
     .only_default("COLLATE, or the collation of a database"),
     special("time_zone", Both, Kind::TimeZone, "SYSTEM", "Zone of the session: an offset, a name, or SYSTEM."),
-    special("lc_time_names", Both, Kind::Locale, "en_US", "Language of names of days and months.")
-        .only_default("ELT() of a number of MONTH() or WEEKDAY()"),
+    special("lc_time_names", Both, Kind::Locale, "en_US", "Language of names of days and months."),
     special("lc_messages", Both, Kind::Locale, "en_US", "Language of messages; there is English.").compatibility(),
     unsigned("default_week_format", Both, 0, 0, 7, "Mode of WEEK() without a mode."),
     choice("character_set_collations", Both, "", &[""], "Collations by character set, as MariaDB has them.")

@@ -7,6 +7,7 @@ use crate::wrong_value::report;
 use squall_registry::ExprType;
 use squall_types::clock::now_micros;
 use squall_types::temporal::calendar::{months_to_period, period_to_months};
+use squall_types::temporal::format::date_format;
 use squall_types::temporal::{Interval, IntervalUnit, TimeZone, str_to_date};
 use squall_types::{Date, DateTime, Decimal, ErrorCode, SqlError, SqlResult, SqlType, Time, Value};
 
@@ -202,7 +203,7 @@ fn from_unixtime(args: &Args<'_>) -> SqlResult<Value> {
     }
     let Some(moment) = session_zone(args).from_unix_micros(micros as i64) else { return Ok(Value::Null) };
     if args.len() == 2 {
-        let text = squall_types::temporal::format::date_format(moment, &args.text(1));
+        let text = date_format(moment, &args.text(1), args.context.settings.time_names);
         return Ok(text.map_or(Value::Null, |text| args.string(text)));
     }
     Ok(Value::DateTime(moment))

@@ -3,7 +3,6 @@
 use super::moments;
 use super::support::{Args, Binding, Def, result};
 use squall_registry::ExprType;
-use squall_types::temporal::calendar::{DAY_NAMES, MONTH_NAMES};
 use squall_types::temporal::format::{date_format, get_format, time_format};
 use squall_types::temporal::{IntervalUnit, WeekMode};
 use squall_types::{Date, SqlResult, Time, Value};
@@ -38,12 +37,13 @@ pub const FUNCTIONS: &[Def] = &[
         of_real_date(args, |date| Value::Int(i64::from(date.year_week(WeekMode::from_number(mode)))))
     }),
     Def::new("DAYNAME", (1, 1), result::short_text, |args| {
-        of_real_date(args, |date| args.string(DAY_NAMES.get(usize::from(date.weekday())).copied().unwrap_or_default()))
+        let names = args.context.settings.time_names;
+        of_real_date(args, |date| args.string(names.day(date.weekday()).unwrap_or_default()))
     }),
     Def::new("MONTHNAME", (1, 1), result::short_text, |args| {
         let Some(date) = args.date(0)? else { return Ok(Value::Null) };
-        let name = usize::from(date.month()).checked_sub(1).and_then(|at| MONTH_NAMES.get(at));
-        Ok(name.map_or(Value::Null, |name| args.string(*name)))
+        let name = args.context.settings.time_names.month(date.month());
+        Ok(name.map_or(Value::Null, |name| args.string(name)))
     }),
     Def::new("TO_DAYS", (1, 1), result::nullable_bigint, |args| number_of_real_date(args, Date::day_number))
         .of_moments(|_| moments::of_real_date(Date::day_number)),
@@ -60,7 +60,7 @@ pub const FUNCTIONS: &[Def] = &[
     }),
     Def::new("DATE_FORMAT", (2, 2), format_type, |args| {
         let Some(moment) = args.datetime(0)? else { return Ok(Value::Null) };
-        Ok(text_or_null(args, date_format(moment, &args.text(1))))
+        Ok(text_or_null(args, date_format(moment, &args.text(1), args.context.settings.time_names)))
     }),
     Def::new("TIME_FORMAT", (2, 2), format_type, |args| {
         let Some(time) = args.time(0)? else { return Ok(Value::Null) };
@@ -76,14 +76,15 @@ fn text_or_null(args: &Args<'_>, text: Option<String>) -> Value {
 }
 
 fn format_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
-    /// The longest text of one specifier, a month's name and its like.
+    /// The longest text of one specifier but for names of months and days.
     const SPECIFIER_LENGTH: u32 = 10;
+    let specifier_length = binding.context.settings.time_names.length_max().max(SPECIFIER_LENGTH);
     let length = match binding.literal(1) {
         Some(Value::String(format)) => {
             let specifiers = u32::try_from(format.matches('%').count()).unwrap_or(u32::MAX);
-            binding.length(1).saturating_add(specifiers.saturating_mul(SPECIFIER_LENGTH))
+            binding.length(1).saturating_add(specifiers.saturating_mul(specifier_length))
         }
-        _ => binding.length(1).saturating_mul(SPECIFIER_LENGTH),
+        _ => binding.length(1).saturating_mul(specifier_length),
     };
     Ok(ExprType { nullable: true, ..binding.connection_string(length) })
 }

@@ -151,7 +151,7 @@ impl Parser<'_> {
                 self.accept_equal();
                 column.secondary_engine_attribute = Some(self.string()?);
             }
-            K::Compressed => {
+            K::Compressed if has_varying_length(&column.data_type) => {
                 self.advance();
                 if self.accept_kind(TokenKind::Equal) {
                     self.any_word()?;
@@ -188,6 +188,12 @@ impl Parser<'_> {
         let value = Expr::Unary { op, operand: Box::new(self.primary()?) };
         Ok(DefaultValue::new(value, in_parentheses))
     }
+}
+
+/// Whether MariaDB's COMPRESSED may follow a type: those whose values may be long.
+fn has_varying_length(data_type: &DataType) -> bool {
+    use DataType as T;
+    matches!(data_type, T::Varchar { .. } | T::Text { .. } | T::Varbinary { .. } | T::Blob { .. })
 }
 
 /// COLLATE among the attributes of a column belongs to its type.

@@ -137,6 +137,12 @@ impl Keyspace {
         self.tree.approximate_len()
     }
 
+    /// Whether nothing has been written since a snapshot of a sequence number was taken: whatever a later snapshot shows, that one
+    /// shows too.
+    pub fn is_unchanged_since(&self, seqno: SeqNo) -> bool {
+        self.tree.get_highest_seqno().is_none_or(|highest| highest < seqno)
+    }
+
     pub fn is_empty(&self) -> Result<bool> {
         Ok(self.tree.is_empty(SeqNo::MAX, None)?)
     }

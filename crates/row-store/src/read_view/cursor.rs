@@ -8,7 +8,7 @@ use crate::forward_scan::ForwardScan;
 use crate::index_key::{Direction, KeyRange, is_row_key};
 use crate::table::Table;
 use crate::table::row::Row;
-use crate::table::segment_level::{DELETED, Merged};
+use crate::table::segment_level::{DELETED, Merged, SegmentLevel};
 use crate::written::Change;
 use squall_catalog::TableId;
 use squall_types::{SqlError, SqlResult};
@@ -144,10 +144,17 @@ impl Cursor {
         Self::with_own_writes(view, table, committed, (start, end), direction)
     }
 
-    /// The store's own entries of a range of rows, for [`Cursor::next_change`].
-    pub(crate) fn open_delta(view: &ReadView, table: &Arc<Table>, range: &KeyRange) -> Cursor {
+    /// The store's own entries of the range of a level's delta rows, for [`Cursor::next_change`].
+    pub(crate) fn open_delta(
+        view: &ReadView,
+        table: &Arc<Table>,
+        level: Option<&SegmentLevel>,
+        range: &KeyRange,
+    ) -> Cursor {
         let (start, end) = range.to_slices();
+        let is_empty = level.is_some_and(|level| level.is_store_empty(&table.data.keyspace, view.snapshot.seqno()));
         let committed = match check_seqno(view, table, &start) {
+            Ok(()) if is_empty => Committed::Ended(None),
             Ok(()) => Committed::open_entries(view, table, &start, &end, Direction::Forward),
             Err(error) => Committed::Ended(Some(error)),
         };

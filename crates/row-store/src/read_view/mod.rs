@@ -279,7 +279,8 @@ impl ReadView {
     pub fn delta_rows(&self, table: &Arc<Table>) -> SqlResult<DeltaRows> {
         let range = crate::index_key::index_range(IndexId(0));
         self.note(table, || range.clone());
-        Ok(DeltaRows { changes: Cursor::open_delta(self, table, &range), copy: None })
+        let level = table.data.segment_level().map(|level| &**level);
+        Ok(DeltaRows { changes: Cursor::open_delta(self, table, level, &range), copy: None })
     }
 
     /// The rows that a copy of columns has, in whatever version of them; `None` if the table has no copy.
@@ -295,7 +296,7 @@ impl ReadView {
     pub fn changes_since_copied(&self, table: &Arc<Table>) -> SqlResult<DeltaRows> {
         let level = table.data.copy().ok_or_else(|| SqlError::internal("a table without a copy"))?;
         self.note(table, || crate::index_key::index_range(IndexId(0)));
-        let marks = Cursor::open_delta(self, table, &level.part.delta_range());
+        let marks = Cursor::open_delta(self, table, Some(&level), &level.part.delta_range());
         Ok(DeltaRows { changes: marks, copy: Some((level.part, self.clone(), table.clone())) })
     }
 

@@ -23,6 +23,7 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Stands in the store for a row that is deleted, and hides the one in a segment. No row begins with this format.
 pub(crate) const DELETED: [u8; 1] = [0];
@@ -191,6 +192,9 @@ pub(crate) struct SegmentLevel {
     changed: Mutex<Option<FxHashSet<Slice>>>,
     /// Held while rows go from the store to the manifest, which readers of the newest rows do not see as one step.
     moving: RwLock<()>,
+    /// The first sequence number whose readers find no delta rows in the store, if nothing has been written to it since; the greatest
+    /// number if none is known.
+    empty_since: AtomicU64,
 }
 
 /// The newest manifests, oldest first.
@@ -217,7 +221,20 @@ impl SegmentLevel {
             manifests: RwLock::default(),
             changed: Mutex::new(None),
             moving: RwLock::default(),
+            empty_since: AtomicU64::new(SeqNo::MAX),
         }
+    }
+
+    /// The store has no delta rows as of a sequence number.
+    pub fn note_empty(&self, since: SeqNo) {
+        self.empty_since.store(since, Ordering::Release);
+    }
+
+    /// Whether readers of a sequence number find no delta rows in the store. A scan of the range would tell too, but passes all that
+    /// sealing has removed as long as the buffer has it.
+    pub fn is_store_empty(&self, keyspace: &Keyspace, seqno: SeqNo) -> bool {
+        let since = self.empty_since.load(Ordering::Acquire);
+        since <= seqno && keyspace.is_unchanged_since(since)
     }
 
     /// The source that knows the meaning of the manifest's entries.

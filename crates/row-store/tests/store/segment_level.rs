@@ -2,16 +2,17 @@
 
 use crate::fixture::*;
 use proptest::prelude::*;
-use squall_catalog::{EngineName, TableDef};
+use squall_catalog::{EngineName, IndexId, TableDef};
 use squall_row_store::{
     BlockKeys, Direction, Durability, EngineTraits, IsolationLevel, KeyRange, LevelFile, LevelPlace, LevelStore,
     LockMode, LockRequest, LockWait, ManifestEntry, Row, Sealing, SegmentBlock, SegmentRowWriter, SegmentScan,
     SegmentSnapshot, SegmentSource, StoreError, Table, TableEngine, TablePart, Transaction, TransactionOptions,
+    ValueRange,
 };
 use squall_types::{ErrorCode, SqlResult, Value};
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::ops::RangeBounds;
+use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -222,9 +223,37 @@ fn rows(txn: &mut Transaction, table: &Arc<Table>, direction: Direction) -> Vec<
 
 type Model = BTreeMap<i64, Vec<Value>>;
 
+/// Readers by column find all rows: those of the segments with the delta rows over them.
+fn assert_same_by_column(txn: &mut Transaction, table: &Arc<Table>) {
+    let view = txn.read_view();
+    let whole = KeyRange { start: Bound::Unbounded, end: Bound::Unbounded };
+    let encoded = |row: Row| {
+        let key = row.key();
+        (key.as_bytes().to_vec(), table.encode_row(key.as_bytes(), &row.values(table).unwrap()).unwrap())
+    };
+    let mut found = BTreeMap::new();
+    let segments = view.segment_rows(table).unwrap().unwrap();
+    let mut scan = segments.scan(table, &whole, Direction::Forward).unwrap();
+    while let Some((key, row)) = scan.next().unwrap() {
+        found.insert(key, row);
+    }
+    let mut delta = view.delta_rows(table).unwrap();
+    while let Some(change) = delta.next_row().unwrap() {
+        found.remove(change.key());
+        found.extend(change.row(table).unwrap().map(encoded));
+    }
+    let mut expected = BTreeMap::new();
+    let mut rows = view.scan(table, &table.range(IndexId(0), ValueRange::ALL).unwrap(), Direction::Forward);
+    while let Some(row) = rows.next_row().unwrap() {
+        expected.extend([encoded(row)]);
+    }
+    assert_eq!(found, expected);
+}
+
 fn assert_same(txn: &mut Transaction, table: &Arc<Table>, model: &Model) {
     let mut expected: Vec<Vec<Value>> = model.values().cloned().collect();
     assert_eq!(rows(txn, table, Direction::Forward), expected);
+    assert_same_by_column(txn, table);
     expected.reverse();
     assert_eq!(rows(txn, table, Direction::Backward), expected);
     for id in 0..20 {

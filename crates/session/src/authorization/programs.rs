@@ -89,7 +89,7 @@ fn alter_needs<'n>(
 ) -> SqlResult<Vec<Need>> {
     let mut needs = Vec::new();
     for name in names {
-        if own_procedure_is_there(security, name, kind)?.is_none() {
+        if !names_loadable_function(security, name, kind) && own_procedure_is_there(security, name, kind)?.is_none() {
             let (database, name) = security.qualify(name)?;
             let is_function = kind.is_function();
             let object = Object::Routine { database: database.into(), is_function, name: name.into() };
@@ -97,6 +97,11 @@ fn alter_needs<'n>(
         }
     }
     Ok(needs)
+}
+
+/// Whether a name can be that of a loadable function alone: there is no database that a stored one would be in.
+pub(crate) fn names_loadable_function(security: &SecurityContext<'_>, name: &ObjectName, kind: RoutineKind) -> bool {
+    kind.is_function() && name.schema.is_none() && security.default_database.is_none()
 }
 
 /// 1304 if one of the server's own procedures has that name.

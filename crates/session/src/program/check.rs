@@ -147,15 +147,16 @@ impl<'a> Names<'a> {
             let code = if is_new { ErrorCode::SpNoRecursiveCreate } else { ErrorCode::SpNoDrop };
             return Err(SqlError::new(code, &[&word]));
         }
+        // A program may drop and reschedule events, also the one that runs, but gives none a body.
+        if matches!(statement, Statement::CreateEvent(event) if event.body.is_some()) {
+            return Err(SqlError::new(ErrorCode::EventRecursionForbidden, &[]));
+        }
         if let Some(of) = of {
             refused_for_its_rows(statement, of)?;
             refused_in_function(statement)?;
         }
         match statement {
             Statement::Program(program) => self.program(program),
-            Statement::CreateEvent(_) | Statement::DropEvent(_) if matches!(self.kind, ProgramKind::Event) => {
-                Err(SqlError::new(ErrorCode::EventRecursionForbidden, &[]))
-            }
             Statement::Set(Set::Password(_)) if self.variable("password").is_ok() => {
                 Err(SqlError::new(ErrorCode::SpBadVariableShadow, &[&"password"]))
             }

@@ -34,10 +34,10 @@ impl Session {
             (Some(condition), handled) => {
                 let sqlstate = state_of(condition).unwrap_or(*b"45000");
                 match handled.filter(|_| signal.resignal) {
-                    // A new condition: that which is handled stays below it.
+                    // A new condition with the words of the one that is handled, which stays below it.
                     Some(handled) => {
                         self.keep_below(&handled, &run.context);
-                        SqlError { sqlstate, ..handled }
+                        SqlError { sqlstate, code: unhandled(sqlstate).code, ..handled }
                     }
                     None => unhandled(sqlstate),
                 }

@@ -2,7 +2,7 @@
 
 use crate::authorization::SecurityContext;
 use crate::authorization::definition::note_missing_definer;
-use crate::authorization::programs::own_procedure_is_there;
+use crate::authorization::programs::{names_loadable_function, own_procedure_is_there};
 use crate::program::{ProgramKind, check_called, check_program};
 use crate::result::Outcome;
 use crate::routine_language::ExternalBody;
@@ -186,6 +186,14 @@ impl Session {
         context: &Arc<StatementContext>,
     ) -> SqlResult<Outcome> {
         for name in &drop.names {
+            if names_loadable_function(&self.security(), name, kind) {
+                let error = SqlError::new(ErrorCode::SpDoesNotExist, &[&"FUNCTION (UDF)", &name.name.as_str()]);
+                if !drop.if_exists {
+                    return Err(error);
+                }
+                context.diagnostics.push(Level::Note, error);
+                continue;
+            }
             let is_own = own_procedure_is_there(&self.security(), name, kind)?.is_some();
             let (database, name) = self.security().qualify(name)?;
             let error = match is_own {

@@ -9,25 +9,6 @@ pub const LAST_DAY: i64 = 3_652_424;
 /// Day number of 0001-01-01, the first that [`Date::from_day_number`] gives.
 pub const FIRST_DAY: i64 = 366;
 
-/// English month names.
-pub const MONTH_NAMES: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-
-/// English day names, Monday first.
-pub const DAY_NAMES: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
-
 /// Whether the year has a 29th of February.
 pub fn is_leap_year(year: u16) -> bool {
     year.is_multiple_of(4) && (!year.is_multiple_of(100) || (year.is_multiple_of(400) && year != 0))

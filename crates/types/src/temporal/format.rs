@@ -1,6 +1,7 @@
 //! Dates and times as text: the plain forms and `DATE_FORMAT()`.
 
-use super::calendar::{DAY_NAMES, MONTH_NAMES, WeekMode};
+use super::calendar::WeekMode;
+use super::names::CalendarNames;
 use super::{Date, DateTime, Time};
 
 /// Appends two digits.
@@ -116,11 +117,12 @@ struct Moment {
     minute: u8,
     second: u8,
     microsecond: u32,
+    names: CalendarNames,
 }
 
-/// `DATE_FORMAT(value, format)` with English names; `None` (NULL) when the format asks for what the value lacks, such
+/// `DATE_FORMAT(value, format)` with these names; `None` (NULL) when the format asks for what the value lacks, such
 /// as the month name of month 0.
-pub fn date_format(value: DateTime, format: &str) -> Option<String> {
+pub fn date_format(value: DateTime, format: &str, names: CalendarNames) -> Option<String> {
     Moment {
         date: Some(value.date()),
         negative: false,
@@ -128,6 +130,7 @@ pub fn date_format(value: DateTime, format: &str) -> Option<String> {
         minute: value.minute(),
         second: value.second(),
         microsecond: value.microsecond(),
+        names,
     }
     .format(format)
 }
@@ -141,6 +144,7 @@ pub fn time_format(value: Time, format: &str) -> Option<String> {
         minute: value.minute(),
         second: value.second(),
         microsecond: value.microsecond(),
+        names: CalendarNames::ENGLISH,
     }
     .format(format)
 }
@@ -171,10 +175,10 @@ impl Moment {
         let mut padded = |number: u64, width: usize| push_padded(&mut bytes, number, width);
         let hour12 = u64::from((self.hours % 24 + 11) % 12 + 1);
         match specifier {
-            'a' => out.push_str(&self.day_name()?[..3]),
-            'W' => out.push_str(self.day_name()?),
-            'b' => out.push_str(&month_name(date)?[..3]),
-            'M' => out.push_str(month_name(date)?),
+            'a' => out.push_str(self.names.day_short(self.weekday()?)?),
+            'W' => out.push_str(self.names.day(self.weekday()?)?),
+            'b' => out.push_str(self.names.month_short(date.month())?),
+            'M' => out.push_str(self.names.month(date.month())?),
             'c' => padded(u64::from(date.month()), 1),
             'm' => padded(u64::from(date.month()), 2),
             'd' => padded(u64::from(date.day()), 2),
@@ -234,18 +238,13 @@ impl Moment {
         Some(())
     }
 
-    fn day_name(self) -> Option<&'static str> {
-        let date = self.date.filter(|date| !date.is_zero())?;
-        DAY_NAMES.get(usize::from(date.weekday())).copied()
+    fn weekday(self) -> Option<u8> {
+        self.date.filter(|date| !date.is_zero()).map(Date::weekday)
     }
 
     fn half_of_day(self) -> &'static str {
         if self.hours % 24 < 12 { "AM" } else { "PM" }
     }
-}
-
-fn month_name(date: Date) -> Option<&'static str> {
-    MONTH_NAMES.get(usize::from(date.month()).checked_sub(1)?).copied()
 }
 
 /// `st`, `nd`, `rd` or `th`.
@@ -283,7 +282,7 @@ mod tests {
     use super::*;
 
     fn formatted(value: &str, format: &str) -> Option<String> {
-        date_format(parse_datetime(value, DateRules::LENIENT).unwrap().value, format)
+        date_format(parse_datetime(value, DateRules::LENIENT).unwrap().value, format, CalendarNames::ENGLISH)
     }
 
     #[test]

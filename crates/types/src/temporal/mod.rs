@@ -8,6 +8,7 @@
 pub mod calendar;
 pub mod format;
 pub mod interval;
+pub mod names;
 pub mod parse;
 pub mod round;
 pub mod str_to_date;

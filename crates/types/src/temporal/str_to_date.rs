@@ -1,6 +1,7 @@
 //! `STR_TO_DATE()`: reads text by a `DATE_FORMAT()`-like pattern, with English names.
 
-use super::calendar::{DAY_NAMES, MONTH_NAMES, WeekMode};
+use super::calendar::WeekMode;
+use super::names::CalendarNames;
 use super::parse::{DateRules, ParseProblem};
 use super::{Date, DateTime, Time};
 
@@ -133,6 +134,12 @@ fn number(rest: &mut &[u8], limit: usize) -> Result<(u64, usize), ParseProblem> 
     Ok((digits.iter().fold(0, |value, digit| value * 10 + u64::from(digit - b'0')), length))
 }
 
+/// The number of a day's name, 1 for Monday.
+fn weekday(rest: &mut &[u8], letters: Option<usize>) -> Result<u64, ParseProblem> {
+    let sunday_first = name(rest, CalendarNames::ENGLISH.days, letters)?;
+    Ok((sunday_first + 5) % 7 + 1)
+}
+
 /// Reads a word and gives its 1-based place among the names: it is one of them, or the beginning of only one.
 fn name(rest: &mut &[u8], names: &[&str], letters: Option<usize>) -> Result<u64, ParseProblem> {
     let (word, after) = rest.split_at(rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count());
@@ -167,8 +174,8 @@ fn read_field(rest: &mut &[u8], specifier: u8, fields: &mut Fields) -> Result<()
         }
         b'y' => fields.year = two_digit_year(number(rest, 2)?.0),
         b'm' | b'c' => fields.month = number(rest, 2)?.0,
-        b'M' => fields.month = name(rest, &MONTH_NAMES, None)?,
-        b'b' => fields.month = name(rest, &MONTH_NAMES, Some(3))?,
+        b'M' => fields.month = name(rest, CalendarNames::ENGLISH.months, None)?,
+        b'b' => fields.month = name(rest, CalendarNames::ENGLISH.months, Some(3))?,
         b'd' | b'e' => fields.day = number(rest, 2)?.0,
         b'D' => {
             fields.day = number(rest, 2)?.0;
@@ -197,8 +204,8 @@ fn read_field(rest: &mut &[u8], specifier: u8, fields: &mut Fields) -> Result<()
             };
             *rest = after;
         }
-        b'W' => fields.weekday = Some(name(rest, &DAY_NAMES, None)?),
-        b'a' => fields.weekday = Some(name(rest, &DAY_NAMES, Some(3))?),
+        b'W' => fields.weekday = Some(weekday(rest, None)?),
+        b'a' => fields.weekday = Some(weekday(rest, Some(3))?),
         b'w' => {
             let (day, _) = number(rest, 1)?;
             if day > 6 {
