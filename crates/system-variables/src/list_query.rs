@@ -73,7 +73,12 @@ pub(super) const VARIABLES: &[VariableDef] = &[
     boolean("sql_notes", Both, true, "Whether notes are kept with the warnings."),
     boolean("sql_warnings", Both, false, "Whether single-row INSERTs report warnings in their text.").compatibility(),
     boolean("sql_quote_show_create", Both, true, "Whether SHOW CREATE quotes names.").compatibility(),
-    boolean("sql_safe_updates", Both, false, "Whether UPDATE and DELETE need a WHERE or a LIMIT."),
+    boolean(
+        "sql_safe_updates",
+        Both,
+        false,
+        "Whether UPDATE and DELETE need a WHERE that a key can be used for, or a LIMIT.",
+    ),
     unsigned("sql_select_limit", Both, u64::MAX, 0, u64::MAX, "Most rows of a SELECT without LIMIT."),
     boolean("sql_log_off", Session, false, "Whether the general log leaves this session out.").restricted(),
     boolean("sql_log_bin", Session, true, "Whether changes go to the binary log.").restricted().compatibility(),

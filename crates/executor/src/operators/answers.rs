@@ -1,5 +1,6 @@
 //! The answers of a correlated subquery for all values of its placeholders, made in one run.
 
+use crate::operators::key_table::KeyTable;
 use crate::operators::subquery_result::SubqueryResult;
 use crate::operators::unnest::Unnested;
 use arrow::array::{Array, ArrayRef, UInt32Array};
@@ -15,13 +16,8 @@ use datafusion::logical_expr::Expr;
 use datafusion::physical_expr::PhysicalExpr;
 use squall_functions::expr::datafusion_error;
 use squall_statement_context::StatementContext;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Memory of a key beside its bytes: its place in the map, and its rows' bounds.
-const KEY_BYTES: usize = 64;
 
 /// Rows between two looks at KILL.
 const ROWS_UNCHECKED: usize = 1 << 16;
@@ -31,7 +27,7 @@ const ROWS_UNCHECKED: usize = 1 << 16;
 pub(crate) struct Answers {
     /// The rows of each key, one key's after another's, and the rows of no key at the end.
     rows: RecordBatch,
-    groups: HashMap<Box<[u8]>, u32>,
+    groups: KeyTable,
     /// Where the rows of each group begin, and the last ones end.
     bounds: Vec<u32>,
     /// The rows where there are none with the keys.
@@ -60,25 +56,19 @@ impl Answers {
         let fields = keys.iter().map(|key| SortField::new(key.data_type().clone())).collect();
         let converter = RowConverter::new(fields)?;
         let encoded = converter.convert_columns(&keys)?;
-        let bytes = rows.num_rows() * (KEY_BYTES + 2 * std::mem::size_of::<u32>()) + encoded.size();
+        let bytes = rows.num_rows() * (KeyTable::KEY_BYTES + 4 * size_of::<u32>()) + encoded.size();
         if u32::try_from(rows.num_rows()).is_err() || reservation.try_grow(bytes).is_err() {
             return Ok(None);
         }
-        let mut groups: HashMap<Box<[u8]>, u32> = HashMap::new();
+        let mut groups = KeyTable::default();
         let mut counts: Vec<u32> = Vec::new();
         let mut group_of = Vec::with_capacity(rows.num_rows());
         for (row, key) in encoded.iter().enumerate() {
             if row.is_multiple_of(ROWS_UNCHECKED) {
                 context.kill.check().map_err(datafusion_error)?;
             }
-            let next = counts.len() as u32;
-            let group = match groups.entry(Box::from(key.as_ref())) {
-                Entry::Occupied(known) => *known.get(),
-                Entry::Vacant(new) => {
-                    counts.push(0);
-                    *new.insert(next)
-                }
-            };
+            let group = groups.add(key.as_ref());
+            counts.resize(groups.len(), 0);
             if let Some(count) = counts.get_mut(group as usize) {
                 *count += 1;
             }
@@ -129,8 +119,8 @@ impl Answers {
         let of_row = |row: usize| {
             // NULL equals nothing.
             let is_known = keys.iter().all(|key| key.is_valid(row));
-            let group = if is_known { self.groups.get(encoded.row(row).as_ref()) } else { None };
-            let bounds = group.and_then(|group| self.bounds.get(*group as usize..)?.first_chunk());
+            let group = if is_known { self.groups.find(encoded.row(row).as_ref()) } else { None };
+            let bounds = group.and_then(|group| self.bounds.get(group as usize..)?.first_chunk());
             bounds.map_or(self.of_none.clone(), |[begin, end]| *begin as usize..*end as usize)
         };
         Ok((0..rows).map(of_row).collect())

@@ -48,6 +48,9 @@ const COST_OF_ROW: Duration = Duration::from_nanos(150);
 /// The same of a column table.
 const COST_OF_COLUMN_ROW: Duration = Duration::from_nanos(15);
 
+/// Who reserves the memory of values that all rows are compared with.
+const VALUES: &str = "Apply's values";
+
 /// How many rows a lateral join gathers before it hands them on.
 const OUTPUT_ROWS: usize = 8192;
 
@@ -252,8 +255,10 @@ struct Runner {
     runs_for_all: Count,
     /// The time of the runs.
     spent: Duration,
-    /// The time after which one for all rows is worth it.
-    all_after: Option<Duration>,
+    /// Rows that were answered by them.
+    rows_answered: usize,
+    /// The time that one for all rows takes.
+    cost_of_all: Option<Duration>,
     /// The values of a subquery that all rows are compared with.
     summary: Option<Summary>,
     keys: Option<RowConverter>,
@@ -267,7 +272,7 @@ impl Runner {
         let spec = Arc::clone(&exec.spec);
         let mut session = spec.session.clone();
         session.config_mut().set_extension(env.clone());
-        let all_after = match &spec.written {
+        let cost_of_all = match &spec.written {
             Some(written) => Some(COST_OF_ALL + cost_of_rows(written)?),
             None => None,
         };
@@ -285,7 +290,8 @@ impl Runner {
             runs: MetricBuilder::new(&exec.metrics).counter("subquery_runs", partition),
             runs_for_all: MetricBuilder::new(&exec.metrics).counter("subquery_runs_for_all", partition),
             spent: Duration::ZERO,
-            all_after,
+            rows_answered: 0,
+            cost_of_all,
             summary: None,
             keys: None,
             output,
@@ -301,7 +307,16 @@ impl Runner {
                 0 => SubqueryResult::empty(&self.spec.subquery_schema),
                 _ => self.constant().await?,
             };
-            vec![result; rows]
+            match self.spec.kind {
+                ApplyKind::Exists => {
+                    return self.append_exists(batch, std::iter::repeat_n(result.row_count() > 0, rows));
+                }
+                ApplyKind::Any | ApplyKind::All => {
+                    let column = self.compare_with_one(&operands, &result, rows)?;
+                    return self.append(batch, vec![column]);
+                }
+                ApplyKind::Scalar | ApplyKind::Lateral | ApplyKind::LeftLateral => vec![result; rows],
+            }
         } else {
             match self.correlated(&outer, rows).await? {
                 Correlated::Results(results) => results,
@@ -328,10 +343,14 @@ impl Runner {
         }
     }
 
-    /// Whether runs for each row have taken as long as one for all rows would, or that has been tried.
-    fn is_worth_all(&self) -> bool {
-        let is_worth = |after: Duration| self.runs.value() >= RUNS_MIN && self.spent >= after;
-        self.answers.initialized() || self.all_after.is_some_and(is_worth)
+    /// Whether runs for each row have taken as long as one for all rows would, or would with the rows that are at hand, or that has
+    /// been tried.
+    fn is_worth_all(&self, rows_left: usize) -> bool {
+        let is_worth = |cost: Duration| {
+            let of_row = self.spent.as_secs_f64() / self.rows_answered.max(1) as f64;
+            self.runs.value() >= RUNS_MIN && self.spent.as_secs_f64() + of_row * rows_left as f64 >= cost.as_secs_f64()
+        };
+        self.answers.initialized() || self.cost_of_all.is_some_and(is_worth)
     }
 
     /// The answers for all rows; `None` if they cannot be made.
@@ -385,11 +404,12 @@ impl Runner {
         let Some(converter) = &self.keys else { return internal_err!("the key converter was just made") };
         let keys = converter_rows(converter, outer)?;
         for row in 0..rows {
-            if self.is_worth_all()
+            if self.is_worth_all(rows - row)
                 && let Some(answers) = self.answers().await?
             {
                 return Ok(Correlated::All(answers));
             }
+            self.rows_answered += 1;
             let key = keys.row(row).data().to_vec();
             if let Some(result) = self.cache.get(&key) {
                 results.push(result);
@@ -508,11 +528,14 @@ impl Runner {
 
     /// ANY and ALL with three-valued logic.
     fn compare(&mut self, operands: &[ArrayRef], results: &[SubqueryResult]) -> Result<ArrayRef> {
-        let Some(comparison) = &self.spec.comparison else { return internal_err!("ANY and ALL have a comparison") };
-        let is_any = self.spec.kind == ApplyKind::Any;
-        let quantifier = Quantifier { is_any, comparison, schema: &self.spec.comparison_schema };
-        let reservation = || MemoryConsumer::new("Apply's values").register(self.task.memory_pool());
-        quantifier.truths(operands, results, &mut self.summary, reservation)
+        let reservation = || MemoryConsumer::new(VALUES).register(self.task.memory_pool());
+        quantifier(&self.spec)?.truths(operands, results, &mut self.summary, reservation)
+    }
+
+    /// The same where the rows of one subquery are beside all rows.
+    fn compare_with_one(&mut self, operands: &[ArrayRef], result: &SubqueryResult, rows: usize) -> Result<ArrayRef> {
+        let reservation = || MemoryConsumer::new(VALUES).register(self.task.memory_pool());
+        quantifier(&self.spec)?.truths_of_one(operands, result, rows, &mut self.summary, reservation)
     }
 
     /// Each row beside the rows of its subquery.
@@ -560,6 +583,12 @@ impl Runner {
         let options = RecordBatchOptions::new().with_row_count(Some(indices.len()));
         Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
     }
+}
+
+/// The comparison of ANY and ALL.
+fn quantifier(spec: &ApplySpec) -> Result<Quantifier<'_>> {
+    let Some(comparison) = &spec.comparison else { return internal_err!("ANY and ALL have a comparison") };
+    Ok(Quantifier { is_any: spec.kind == ApplyKind::Any, comparison, schema: &spec.comparison_schema })
 }
 
 /// Gives batches the schema that was promised: plans may differ in NULL-ability and metadata of fields.

@@ -13,6 +13,7 @@ pub mod apply;
 pub mod apply_exec;
 pub mod in_order;
 pub mod json_table;
+mod key_table;
 mod kill_check;
 pub mod lookup_join;
 pub mod nested_block;

@@ -1,5 +1,6 @@
 //! ANY and ALL: each row's operands beside the rows of its subquery, with three-valued logic.
 
+use crate::operators::key_table::KeyTable;
 use crate::operators::subquery_result::SubqueryResult;
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, UInt64Array, new_null_array};
 use arrow::compute::{concat_batches, take};
@@ -12,7 +13,6 @@ use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{BinaryExpr, Column};
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Pairs of a row and a row of its subquery that are compared together.
@@ -38,7 +38,7 @@ pub(crate) struct Summary {
     /// The least and the greatest.
     ends: Option<(Vec<u8>, Vec<u8>)>,
     /// All of them, if equality is asked for.
-    values: HashSet<Box<[u8]>>,
+    values: KeyTable,
     /// The memory of the values.
     _reservation: MemoryReservation,
 }
@@ -52,18 +52,32 @@ impl Quantifier<'_> {
         summary: &mut Option<Summary>,
         reservation: impl FnOnce() -> MemoryReservation,
     ) -> Result<ArrayRef> {
-        if let [first, ..] = results
-            && first.row_count() >= ROWS_SUMMED_UP_MIN
-            && results.iter().all(|result| result.id() == first.id())
-        {
-            if summary.as_ref().is_none_or(|summary| summary.of.id() != first.id()) {
-                *summary = self.summary(first, reservation())?;
+        match results {
+            [first, ..] if results.iter().all(|result| result.id() == first.id()) => {
+                self.truths_of_one(operands, first, results.len(), summary, reservation)
+            }
+            _ => self.by_pairs(operands, results),
+        }
+    }
+
+    /// The same for so many rows that have one subquery's rows beside them.
+    pub(crate) fn truths_of_one(
+        &self,
+        operands: &[ArrayRef],
+        result: &SubqueryResult,
+        rows: usize,
+        summary: &mut Option<Summary>,
+        reservation: impl FnOnce() -> MemoryReservation,
+    ) -> Result<ArrayRef> {
+        if result.row_count() >= ROWS_SUMMED_UP_MIN {
+            if summary.as_ref().is_none_or(|summary| summary.of.id() != result.id()) {
+                *summary = self.summary(result, reservation())?;
             }
             if let Some(summary) = summary {
-                return self.by_summary(summary, operands, results.len());
+                return self.by_summary(summary, operands, rows);
             }
         }
-        self.by_pairs(operands, results)
+        self.by_pairs(operands, &vec![result.clone(); rows])
     }
 
     /// The comparison, if its sides are of the operands alone and of the subquery's rows alone.
@@ -105,7 +119,7 @@ impl Quantifier<'_> {
         let converter = RowConverter::new(vec![SortField::new(values.data_type().clone())])?;
         let rows = converter.convert_columns(std::slice::from_ref(&values))?;
         let is_equality = matches!(comparison.op(), Operator::Eq | Operator::NotEq);
-        let bytes = if is_equality { rows.size() + values.len() * std::mem::size_of::<Box<[u8]>>() * 2 } else { 0 };
+        let bytes = if is_equality { rows.size() + values.len() * KeyTable::KEY_BYTES } else { 0 };
         if reservation.try_grow(bytes).is_err() {
             return Ok(None);
         }
@@ -113,9 +127,18 @@ impl Quantifier<'_> {
         let ends = known().min().zip(known().max());
         let ends = ends.map(|(least, greatest)| (least.as_ref().to_vec(), greatest.as_ref().to_vec()));
         let has_null = values.null_count() > 0;
-        let values =
-            if is_equality { known().map(|row| Box::from(row.as_ref())).collect() } else { Default::default() };
-        Ok(Some(Summary { of: result.clone(), converter, has_null, ends, values, _reservation: reservation }))
+        let mut different = KeyTable::default();
+        if is_equality {
+            known().for_each(|row| _ = different.add(row.as_ref()));
+        }
+        Ok(Some(Summary {
+            of: result.clone(),
+            converter,
+            has_null,
+            ends,
+            values: different,
+            _reservation: reservation,
+        }))
     }
 
     fn by_summary(&self, summary: &Summary, operands: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
@@ -193,7 +216,7 @@ impl Summary {
     /// Whether a comparison holds between a value and any of these.
     fn any(&self, op: Operator, value: &[u8]) -> Option<bool> {
         let found = self.ends.as_ref().is_some_and(|(least, greatest)| match op {
-            Operator::Eq => self.values.contains(value),
+            Operator::Eq => self.values.find(value).is_some(),
             Operator::NotEq => value != least || value != greatest,
             Operator::Lt => value < greatest.as_slice(),
             Operator::LtEq => value <= greatest.as_slice(),

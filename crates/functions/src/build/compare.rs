@@ -81,12 +81,48 @@ impl ExprBuilder<'_> {
     pub fn between(&self, operand: BoundExpr, low: BoundExpr, high: BoundExpr, negated: bool) -> BuildResult {
         refuse_no_numbers("between", [&operand, &low, &high])?;
         let collation = self.shared_collation(&[&operand, &low, &high], "between")?;
+        let all = [operand.sql_type(), low.sql_type(), high.sql_type()];
+        let has_texts = all.iter().any(is_text);
+        let kind = match () {
+            () if has_texts && all.iter().any(has_date) => BetweenKind::Moments,
+            () if has_texts && all.iter().any(SqlType::is_numeric) => BetweenKind::Numbers,
+            () => BetweenKind::EachByItself,
+        };
         with_operand(operand, |operand| {
-            let at_least = self.compare_in(CompareOp::GreaterOrEqual, operand.clone(), low, collation)?;
-            let at_most = self.compare_in(CompareOp::LessOrEqual, operand, high, collation)?;
+            let at_least = self.compare_bound(CompareOp::GreaterOrEqual, operand.clone(), low, kind, collation)?;
+            let at_most = self.compare_bound(CompareOp::LessOrEqual, operand, high, kind, collation)?;
             let within = self.and(vec![at_least, at_most]);
             Ok(if negated { self.not(within) } else { within })
         })
+    }
+
+    /// An operand of BETWEEN with one of its bounds. Two strings are compared as what the third one makes of them, as
+    /// `Item_func_between` of MySQL does.
+    fn compare_bound(
+        &self,
+        op: CompareOp,
+        operand: BoundExpr,
+        bound: BoundExpr,
+        kind: BetweenKind,
+        collation: Option<CollationId>,
+    ) -> BuildResult {
+        if !is_text(&operand.sql_type()) || !is_text(&bound.sql_type()) {
+            return self.compare_in(op, operand, bound, collation);
+        }
+        let moment = SqlType::DateTime { fsp: 6 };
+        let pair = match kind {
+            BetweenKind::EachByItself => None,
+            BetweenKind::Numbers => Some(self.compared_as_numbers(operand.clone(), bound.clone())?),
+            BetweenKind::Moments => {
+                let left = self.to_temporal_operand(&operand, &moment)?;
+                let right = self.to_temporal_operand(&bound, &moment)?;
+                left.zip(right).map(|(left, right)| Pair { left, right, collation: None })
+            }
+        };
+        match pair {
+            Some(pair) => Ok(self.fold(pair.compared_by(op))),
+            None => self.compare_in(op, operand, bound, collation),
+        }
     }
 
     /// The collation that several strings are compared in together. COLLATE behind one of them counts for all.
@@ -302,6 +338,17 @@ impl ExprBuilder<'_> {
     }
 }
 
+/// What the operands of BETWEEN are compared as.
+#[derive(Clone, Copy)]
+enum BetweenKind {
+    /// As each pair is.
+    EachByItself,
+    /// One is a number: texts are numbers.
+    Numbers,
+    /// One has a date: texts are moments.
+    Moments,
+}
+
 /// What tells apart types whose values do not compare as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PhysicalClass {
@@ -349,7 +396,7 @@ fn digits_target(left: &SqlType, right: &SqlType) -> Option<SqlType> {
     comparable.then(|| digits.clone())
 }
 
-fn has_date(sql_type: &SqlType) -> bool {
+pub(super) fn has_date(sql_type: &SqlType) -> bool {
     matches!(sql_type, SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. })
 }
 

@@ -1,5 +1,6 @@
 //! CASE and its relatives, LIKE, REGEXP.
 
+use super::compare::has_date;
 use super::vector::{refuse_no_numbers, refuse_vectors};
 use super::{BuildResult, ExprBuilder};
 use crate::expr::{BoundExpr, Case, CompareOp, boolean_type, with_operand};
@@ -116,9 +117,37 @@ impl ExprBuilder<'_> {
         if ty.sql_type == SqlType::Json {
             ty.sql_type = SqlType::longtext(CollationId::UTF8MB4_BIN);
         }
+        if ty.sql_type.is_string()
+            && let Some((moments, sql_type)) = self.moments(&values)
+        {
+            let kernel = Arc::new(ExtremeOfRow { greatest, collation: None });
+            let is_date = sql_type == SqlType::Date;
+            let moment = if is_date { SqlType::DateTime { fsp: 6 } } else { sql_type.clone() };
+            let extreme = self.immutable(name, kernel, moments, ExprType::numeric(moment, true));
+            return if is_date { self.convert(extreme, &ExprType::numeric(sql_type, true)) } else { Ok(extreme) };
+        }
         let collation = ty.sql_type.collation().filter(|_| ty.sql_type.is_string());
         let values: SqlResult<Vec<_>> = values.into_iter().map(|value| self.convert(value, &ty)).collect();
         Ok(self.immutable(name, Arc::new(ExtremeOfRow { greatest, collation }), values?, ty))
+    }
+
+    /// Values as moments, if one of them has a date and all can be taken so, with the type that they have together: texts and numbers
+    /// beside a date are dates.
+    fn moments(&self, values: &[BoundExpr]) -> Option<(Vec<BoundExpr>, SqlType)> {
+        let types = || values.iter().map(BoundExpr::sql_type);
+        if !types().any(|sql_type| has_date(&sql_type)) {
+            return None;
+        }
+        let digits = values.iter().filter_map(|value| match (value.sql_type(), value.as_literal()) {
+            (SqlType::DateTime { fsp } | SqlType::Timestamp { fsp }, _) => Some(fsp),
+            (_, Some(Value::String(text))) => text.rsplit_once('.').map(|(_, digits)| digits.len().min(6) as u8),
+            _ => None,
+        });
+        let together = digits.max().map_or(SqlType::Date, |fsp| SqlType::DateTime { fsp });
+        let moment = SqlType::DateTime { fsp: 6 };
+        // A text that is no date is compared as a text, and with it all.
+        let moments = values.iter().map(|value| self.to_temporal_operand(value, &moment).ok().flatten());
+        moments.collect::<Option<Vec<_>>>().map(|moments| (moments, together))
     }
 
     /// `text [NOT] LIKE pattern [ESCAPE escape]`.

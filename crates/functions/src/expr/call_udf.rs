@@ -8,6 +8,7 @@ use crate::arrow_map::{
 use arrow::array::{Array, ArrayRef, BinaryViewBuilder};
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature,
     Volatility as DataFusionVolatility,
@@ -20,10 +21,13 @@ use squall_types::{SqlResult, SqlType, Value};
 use std::any::Any;
 use std::fmt::{self, Debug, Formatter, Write};
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// Values of more bytes are copied as seldom as can be.
 const LONG_BYTES: usize = 64 << 10;
+
+/// The name of the argument that tells DataFusion that a call differs from row to row; EXPLAIN leaves it out.
+pub const EACH_ROW_NAME: &str = "each_row";
 
 /// A call with the slot that its statement comes from.
 pub struct CallUdf {
@@ -110,7 +114,7 @@ impl CallUdf {
         };
         let signature = match call.args.len() {
             0 => Signature::new(TypeSignature::Nullary, volatility),
-            count => Signature::any(count, volatility),
+            count => Signature::any(count + usize::from(changes_with_rows(&call)), volatility),
         };
         let arg_types = call.args.iter().map(super::BoundExpr::sql_type).collect();
         // A kernel may give NULL for more reasons than its type can say (a result too long to send, a date that is none).
@@ -230,6 +234,42 @@ impl CallUdf {
     }
 }
 
+/// Whether a call has one argument more for DataFusion, which takes a call of constants for a constant, even if it is volatile:
+/// `ORDER BY RAND(10)` would sort nothing.
+pub(super) fn changes_with_rows(call: &Call) -> bool {
+    call.volatility == Volatility::Volatile && !call.args.is_empty()
+}
+
+/// That argument.
+pub(super) fn each_row() -> Expr {
+    static EACH_ROW: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| Arc::new(ScalarUDF::new_from_impl(EachRowUdf)));
+    Expr::ScalarFunction(ScalarFunction::new_udf(EACH_ROW.clone(), Vec::new()))
+}
+
+/// A function that DataFusion takes for another value in each row. Nobody reads it.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct EachRowUdf;
+
+impl ScalarUDFImpl for EachRowUdf {
+    fn name(&self) -> &str {
+        EACH_ROW_NAME
+    }
+
+    fn signature(&self) -> &Signature {
+        static SIGNATURE: LazyLock<Signature> =
+            LazyLock::new(|| Signature::new(TypeSignature::Nullary, DataFusionVolatility::Volatile));
+        &SIGNATURE
+    }
+
+    fn return_type(&self, _arg_types: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Null)
+    }
+
+    fn invoke_with_args(&self, _: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        Ok(ColumnarValue::Scalar(ScalarValue::Null))
+    }
+}
+
 /// An argument as an array. A constant byte string is there once, however many rows have it.
 fn array_of(arg: &ColumnarValue, row_count: usize) -> Result<ArrayRef> {
     let ColumnarValue::Scalar(ScalarValue::BinaryView(Some(bytes))) = arg else { return arg.to_array(row_count) };
@@ -247,7 +287,7 @@ impl ScalarUDFImpl for CallUdf {
     }
 
     fn schema_name(&self, args: &[Expr]) -> Result<String> {
-        Ok(self.column_name.get(self.name(), args))
+        Ok(self.column_name.get(self.name(), args.get(..self.arg_types.len()).unwrap_or(args)))
     }
 
     fn signature(&self) -> &Signature {
@@ -270,10 +310,10 @@ impl ScalarUDFImpl for CallUdf {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        if args.args.len() != self.arg_types.len() {
+        let Some(own) = args.args.get(..self.arg_types.len()) else {
             return datafusion::common::internal_err!("{} called with {} arguments", self.name(), args.args.len());
-        }
-        self.run(&args.args, args.number_rows).map_err(|error| datafusion_error(self.call.explain(error)))
+        };
+        self.run(own, args.number_rows).map_err(|error| datafusion_error(self.call.explain(error)))
     }
 }
 

@@ -3,7 +3,7 @@
 //! A condition is a Boolean to DataFusion and 0, 1 or NULL to MySQL. [`BoundExpr::to_predicate`] gives the one,
 //! [`BoundExpr::to_value`] the other; a conversion stands only where a condition is used as a number or the reverse.
 
-use super::call_udf::{CallUdf, ParameterUdf};
+use super::call_udf::{CallUdf, ParameterUdf, changes_with_rows, each_row};
 use super::long_literal::LongLiteralUdf;
 use super::text_compare::TextCompareUdf;
 use super::{BoundExpr, CompareOp, ExecutionSlot, datafusion_error};
@@ -62,8 +62,11 @@ impl BoundExpr {
                 Expr::ScalarFunction(ScalarFunction::new_udf(Arc::new(udf), Vec::new()))
             }
             BoundExpr::Call(call) => {
-                let args = call.args.iter().map(|arg| arg.part_value(slot)).collect::<Result<Vec<_>>>()?;
+                let mut args = call.args.iter().map(|arg| arg.part_value(slot)).collect::<Result<Vec<_>>>()?;
                 let udf = ScalarUDF::new_from_impl(CallUdf::over(&args, call, slot.clone()));
+                if changes_with_rows(call) {
+                    args.push(each_row());
+                }
                 Expr::ScalarFunction(ScalarFunction::new_udf(Arc::new(udf), args))
             }
             BoundExpr::Case(case) => {

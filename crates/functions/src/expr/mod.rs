@@ -23,7 +23,7 @@ pub use crate::comparison::CompareOp;
 pub(crate) use crate::comparison::physical_order;
 pub use crate::error::{datafusion_error, sql_error_from};
 pub(crate) use brief::{is_brief, is_long};
-pub use call_udf::{CallUdf, ParameterUdf};
+pub use call_udf::{CallUdf, EACH_ROW_NAME, ParameterUdf};
 pub use compound::{Depth, with_value_of};
 pub(crate) use compound::{is_quotient, with_operand, with_operands};
 pub use eval::{EmptyRow, ParameterisedRow, RowSource, truth_of};

@@ -173,7 +173,16 @@ pub fn change_keys(
     Ok(())
 }
 
+fn is_never_true(condition: &BoundExpr) -> bool {
+    condition
+        .as_literal()
+        .is_some_and(|value| !squall_functions::expr::truth_of(value).is_ok_and(|truth| truth == Some(true)))
+}
+
 /// The path to read along, and the direction if it gives the rows in the statement's order.
+///
+/// # Errors
+/// 1175 where `sql_safe_updates` wants a condition that a key can find rows by, or LIMIT; those of the store.
 pub fn choose_path(
     context: &mut DmlContext<'_>,
     target: &Target,
@@ -197,6 +206,10 @@ pub fn choose_path(
     // Rows are changed, so all of each is needed.
     let all: Vec<usize> = (0..def.columns.len()).collect();
     let path = choose(&*env.store, &view, &target.table, &predicate, &all, &IndexHints::default(), lock_cost)?;
+    let finds_nothing = selection.condition.as_ref().is_some_and(is_never_true);
+    if env.context.settings.safe_updates && selection.limit.is_none() && path.possible.is_empty() && !finds_nothing {
+        return Err(SqlError::new(ErrorCode::UpdateWithoutKeyInSafeMode, &[]).into());
+    }
     if selection.order.is_empty() {
         return Ok((path, Some(Direction::Forward)));
     }

@@ -1,6 +1,7 @@
 //! Texts of DataFusion's expressions as EXPLAIN shows them.
 
 use crate::bind::NUMBER_MARK;
+use squall_functions::expr::EACH_ROW_NAME;
 
 /// An expression without parts that only DataFusion needs: positions of columns, numbers of calculated columns, and calls that make
 /// sort keys.
@@ -8,7 +9,8 @@ pub(super) fn readable(expr: impl std::fmt::Display) -> String {
     const SORT_KEY: &str = "convert to sort key(";
     const LITERALS: [&str; 6] = ["Int64(", "UInt64(", "Float64(", "Boolean(", "Utf8(", "Utf8View("];
     // How a list is looked up is not shown.
-    let text = infix(expr.to_string()).replace("IN (SET) ([", "IN ([");
+    let each_row = format!(", {EACH_ROW_NAME}()");
+    let text = infix(expr.to_string()).replace("IN (SET) ([", "IN ([").replace(&each_row, "");
     let mut out = String::with_capacity(text.len());
     let mut rest = text.as_str();
     // How many parentheses are open within each sort key.

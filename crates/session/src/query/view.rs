@@ -6,8 +6,11 @@ use crate::query::select_all::select_all;
 use crate::session::{Session, StatementRun, parse_error};
 use squall_catalog::{ColumnDef, ColumnDefault, ColumnId};
 use squall_definitions::column::holds_blob;
+use squall_definitions::names::check_column_name;
 use squall_definitions::view::ResolvedView;
-use squall_parser::ast::{self, CreateView, Expr, Ident, NameMut, ObjectName, Query, QueryBody, SelectItem};
+use squall_parser::ast::{
+    self, CreateView, Expr, Ident, NameMut, ObjectName, Query, QueryBody, SelectItem, with_stack,
+};
 use squall_planner::OutputColumn;
 use squall_planner::bind::parse_options;
 use squall_planner::dml::target::zero_value;
@@ -89,18 +92,19 @@ impl Session {
         expand_body(&mut query.body, with.as_ref(), &|block| {
             Ok(self.bind_query(block, run.request.sql, &[], &catalog, &run.context, None)?.columns)
         })?;
+        name_unnamable_items(&mut query.body, run.request.sql);
         query.name_items(run.request.sql);
         if let Some(database) = self.default_database() {
             qualify_query(&mut query, database);
         }
         let found = FoundColumns::default();
         let tables = SessionTables::new(self, &run.context, None).telling(&found);
-        self.binder(run.request.sql, &[], &catalog, &run.context, &tables).bind_query(&query)?;
+        let named = self.binder(run.request.sql, &[], &catalog, &run.context, &tables).bind_query(&query)?;
         found.qualify(&mut query);
         let text = query.to_string();
         // It has more parentheses than the statement, which may have been as deep as any.
         squall_parser::parse(&text, &parse_options(run.context.settings.sql_mode)).map_err(parse_error)?;
-        Ok(ResolvedView { query: text, columns: bound.columns.iter().map(|column| column.name.to_string()).collect() })
+        Ok(ResolvedView { query: text, columns: named.columns.iter().map(|column| column.name.to_string()).collect() })
     }
 
     /// SHOW COLUMNS of a view.
@@ -221,6 +225,28 @@ fn column_item(output: &OutputColumn) -> SelectItem {
 }
 
 /// Puts the database in front of every table and sequence that has none; names of WITH stay.
+/// Gives expressions whose text can be no column's name, being too long for one, MySQL's names for them: `Name_exp_` and their place.
+fn name_unnamable_items(body: &mut QueryBody, sql: &[u8]) {
+    match body {
+        QueryBody::Select(select) => {
+            for (item, place) in select.items.iter_mut().zip(1..) {
+                if let SelectItem::Expr(item) = item
+                    && item.alias.is_none()
+                    && check_column_name(&item.column_name(sql)).is_err()
+                {
+                    item.alias = Some(Ident::new(format!("Name_exp_{place}")));
+                }
+            }
+        }
+        QueryBody::SetOperation(operation) => {
+            with_stack(|| name_unnamable_items(&mut operation.left, sql));
+            with_stack(|| name_unnamable_items(&mut operation.right, sql));
+        }
+        QueryBody::Nested(query) => with_stack(|| name_unnamable_items(&mut query.body, sql)),
+        QueryBody::Table(_) | QueryBody::Values(_) => {}
+    }
+}
+
 fn qualify_query(query: &mut Query, database: &str) {
     query.for_each_name_mut(&mut |name| {
         if let NameMut::Table(name) | NameMut::Sequence(name) = name
