@@ -10,7 +10,7 @@ use super::min_max::{ExtremeKernel, JsonExtremeKernel, StringExtremeKernel};
 use super::sum::{SumInput, SumKernel};
 use super::variance::VarianceKernel;
 use crate::operators::bits::BitOp;
-use crate::typing::numeric::{NumericKind, integer_digits, numeric_kind};
+use crate::typing::numeric::{NumericKind, double_of_places, integer_digits, numeric_kind, shown_places};
 use squall_registry::{AggregateFunction, AggregateKernel, Argument, BoundAggregate, Coercibility, ExprType, Registry};
 use squall_statement_context::StatementContext;
 use squall_types::{CollationId, Decimal, ErrorCode, GeometryKind, SqlError, SqlResult, SqlType};
@@ -172,7 +172,9 @@ const SUM_EXTRA_DIGITS: u8 = 22;
 fn sum_kernel(argument: &SqlType, average: bool, increment: u8) -> SumKernel {
     let (input, precision, scale) = match numeric_kind(argument) {
         NumericKind::Double => {
-            return SumKernel { input: SumInput::Double, average, result: SqlType::DOUBLE };
+            let increment = if average { increment } else { 0 };
+            let places = shown_places(argument).and_then(|places| places.checked_add(increment));
+            return SumKernel { input: SumInput::Double, average, result: double_of_places(places) };
         }
         NumericKind::Int { .. } => (SumInput::Integer, integer_digits(argument), 0),
         NumericKind::Decimal { precision, scale } => (SumInput::Decimal { precision, scale }, precision, scale),

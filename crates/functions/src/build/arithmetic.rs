@@ -7,13 +7,12 @@ use crate::expr::{BoundExpr, Call};
 use crate::operators::arithmetic_op::ArithmeticOp;
 use crate::operators::bits::{BitBytesKernel, BitKernel, BitOp};
 use crate::operators::{decimal, double, integer};
-use crate::typing::numeric::{NumericKind, decimal_digits, decimal_of_digits, numeric_kind};
+use crate::typing::numeric::{
+    NumericKind, decimal_digits, decimal_of_digits, double_of_places, numeric_kind, shown_places,
+};
 use squall_registry::{Coercibility, ExprType, ScalarKernel};
 use squall_types::{Decimal, SqlMode, SqlType, Value};
 use std::sync::Arc;
-
-/// Digits of a double before those after the point.
-const DOUBLE_DIGITS: u8 = 17;
 
 impl ExprBuilder<'_> {
     /// `left op right` of numbers; dates with INTERVAL are [`ExprBuilder::add_interval`]'s.
@@ -33,8 +32,10 @@ impl ExprBuilder<'_> {
                 let ty = typed(NumericKind::Int { unsigned }.sql_type());
                 return Ok(self.immutable("DIV", Arc::new(double::IntegerDivide { unsigned }), args, ty));
             }
-            let digits = self.shown_digits(op, &left_type, &right_type);
-            let sql_type = SqlType::Double { unsigned: false, zerofill: false, digits };
+            // Where both operands say how many places they have: `PI() * 1` has six.
+            let places = shown_places(&left_type).zip(shown_places(&right_type)).map(|(left, right)| left.max(right));
+            let increment = if op == ArithmeticOp::Divide { self.context.settings.div_precision_increment } else { 0 };
+            let sql_type = double_of_places(places.and_then(|places| places.checked_add(increment)));
             return Ok(self.immutable(op.symbol(), Arc::new(double::Arithmetic { op }), args, typed(sql_type)));
         }
         if let (NumericKind::Int { unsigned: a }, NumericKind::Int { unsigned: b }) = (left_kind, right_kind)
@@ -53,22 +54,6 @@ impl ExprBuilder<'_> {
             return Ok(self.immutable(op.symbol(), Arc::new(kernel), vec![left, right], ty));
         }
         self.decimal_arithmetic(op, left, right, nullable)
-    }
-
-    /// The digits that a double result shows, where both operands say how many they do: `PI() * 1` has six places.
-    fn shown_digits(&self, op: ArithmeticOp, left: &SqlType, right: &SqlType) -> Option<(u8, u8)> {
-        let places = |sql_type: &SqlType| match sql_type {
-            SqlType::Float { digits, .. } | SqlType::Double { digits, .. } => digits.map(|(_, places)| places),
-            _ => match numeric_kind(sql_type) {
-                NumericKind::Int { .. } => Some(0),
-                NumericKind::Decimal { scale, .. } => Some(scale),
-                NumericKind::Double => None,
-            },
-        };
-        let places = places(left)?.max(places(right)?);
-        let increment = if op == ArithmeticOp::Divide { self.context.settings.div_precision_increment } else { 0 };
-        let places = places.checked_add(increment).filter(|places| *places <= Decimal::SCALE_MAX)?;
-        Some((DOUBLE_DIGITS + places, places))
     }
 
     fn decimal_arithmetic(&self, op: ArithmeticOp, left: BoundExpr, right: BoundExpr, nullable: bool) -> BuildResult {
@@ -175,7 +160,7 @@ impl ExprBuilder<'_> {
             NumericKind::Decimal { precision, scale } => {
                 (Arc::new(decimal::Negate), SqlType::decimal(precision, scale))
             }
-            NumericKind::Double => (Arc::new(double::Negate), SqlType::DOUBLE),
+            NumericKind::Double => (Arc::new(double::Negate), double_of_places(shown_places(&sql_type))),
         };
         let operand = self.to_number_as(operand, &target)?;
         let ty = ExprType::numeric(target, operand.nullable());

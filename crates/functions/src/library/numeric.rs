@@ -1,7 +1,7 @@
 //! Mathematics.
 
 use super::support::{Args, Binding, Def, MANY, result};
-use crate::typing::numeric::{NumericKind, numeric_kind};
+use crate::typing::numeric::{NumericKind, double_of_places, numeric_kind, shown_places};
 use crate::wrong_value::{division_by_zero, out_of_range, report};
 use squall_registry::ExprType;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
@@ -51,8 +51,11 @@ fn crc32c(begun: u32, bytes: &[u8]) -> u32 {
 }
 
 fn abs_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
-    let kind = numeric_kind(binding.arg(0));
-    Ok(ExprType::numeric(kind.sql_type(), false))
+    let sql_type = match numeric_kind(binding.arg(0)) {
+        NumericKind::Double => double_of_places(shown_places(binding.arg(0))),
+        kind => kind.sql_type(),
+    };
+    Ok(ExprType::numeric(sql_type, false))
 }
 
 /// PI() shows six digits and computes with all.

@@ -95,3 +95,25 @@ pub fn decimal_digits(sql_type: &SqlType) -> (u32, u32) {
         NumericKind::Double => (u32::from(Decimal::PRECISION_MAX - Decimal::SCALE_MAX), u32::from(Decimal::SCALE_MAX)),
     }
 }
+
+/// Digits that a DOUBLE with a fixed number of places has before them.
+const DOUBLE_DIGITS: u8 = 17;
+
+/// The places after the point that values of a type are shown with; `None` for texts, and for FLOAT and DOUBLE without (M,D).
+pub fn shown_places(sql_type: &SqlType) -> Option<u8> {
+    match sql_type {
+        SqlType::Float { digits, .. } | SqlType::Double { digits, .. } => digits.map(|(_, places)| places),
+        _ => match numeric_kind(sql_type) {
+            NumericKind::Int { .. } => Some(0),
+            NumericKind::Decimal { scale, .. } => Some(scale),
+            NumericKind::Double => None,
+        },
+    }
+}
+
+/// DOUBLE that is shown with so many places, if they are known and not too many.
+pub fn double_of_places(places: Option<u8>) -> SqlType {
+    let places = places.filter(|places| *places <= Decimal::SCALE_MAX);
+    let digits = places.map(|places| (DOUBLE_DIGITS + places, places));
+    SqlType::Double { unsigned: false, zerofill: false, digits }
+}

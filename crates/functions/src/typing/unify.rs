@@ -2,7 +2,7 @@
 
 use super::collation::{StringOperand, aggregate_collations};
 use super::length::display_length;
-use super::numeric::{decimal_digits, decimal_of_digits};
+use super::numeric::{decimal_digits, decimal_of_digits, shown_places};
 use squall_registry::{Coercibility, ExprType};
 use squall_types::{CollationId, GeometryKind, GeometryType, IntWidth, SqlResult, SqlType, StringKind, TextSize};
 
@@ -70,9 +70,11 @@ fn merge(left: &SqlType, right: &SqlType) -> Option<SqlType> {
         (Bit { .. } | Year, Int { .. }) | (Int { .. }, Bit { .. } | Year) | (Bit { .. }, Year) | (Year, Bit { .. }) => {
             merge_integers(&as_integer(left), &as_integer(right))
         }
-        (Float { .. }, Float { .. }) => Float { unsigned: false, zerofill: false, digits: None },
+        (Float { .. }, other) | (other, Float { .. }) if keeps_float(other) => {
+            Float { unsigned: false, zerofill: false, digits: merge_shown(left, right) }
+        }
         (Float { .. } | Double { .. }, other) | (other, Float { .. } | Double { .. }) if other.is_numeric() => {
-            SqlType::DOUBLE
+            Double { unsigned: false, zerofill: false, digits: merge_shown(left, right) }
         }
         (a, b) if a.is_numeric() && b.is_numeric() => {
             let ((a_integer, a_scale), (b_integer, b_scale)) = (decimal_digits(a), decimal_digits(b));
@@ -85,6 +87,28 @@ fn merge(left: &SqlType, right: &SqlType) -> Option<SqlType> {
         (a, b) if a.is_temporal() && b.is_temporal() => DateTime { fsp: fsp_of(a).max(fsp_of(b)) },
         _ => return None,
     })
+}
+
+/// Whether FLOAT beside a type stays FLOAT, by MySQL's table of merged types: INT alone of the integers makes a DOUBLE of it.
+fn keeps_float(other: &SqlType) -> bool {
+    match other {
+        SqlType::Float { .. } => true,
+        SqlType::Int { width, .. } => *width != IntWidth::Int,
+        _ => false,
+    }
+}
+
+/// The (M,D) of a FLOAT or DOUBLE that shows values of two types.
+fn merge_shown(left: &SqlType, right: &SqlType) -> Option<(u8, u8)> {
+    let places = shown_places(left)?.max(shown_places(right)?);
+    let whole = |sql_type: &SqlType| match sql_type {
+        SqlType::Float { digits, .. } | SqlType::Double { digits, .. } => {
+            digits.map_or(0, |(digits, places)| u32::from(digits.saturating_sub(places)))
+        }
+        other => decimal_digits(other).0,
+    };
+    let digits = whole(left).max(whole(right)) + u32::from(places);
+    u8::try_from(digits).ok().map(|digits| (digits, places))
 }
 
 fn fsp_of(sql_type: &SqlType) -> u8 {
