@@ -1,5 +1,7 @@
 //! ALTER TABLE: the actions applied to a definition, and the necessary work on the rows.
 
+mod rename;
+
 use crate::column::{resolve_column, resolve_default};
 use crate::constant;
 use crate::constraint::{add_check, add_foreign_key, check_nullable, check_types, has_index_on, has_unique_key_of};
@@ -11,7 +13,7 @@ use crate::index::{
     add_index, check_spatial_keys, check_vector_keys, require_not_null, resolve_index_kinds, sort_indexes,
 };
 use crate::long_key::resolve_long_keys;
-use crate::names::{check_column_name, check_index_name, check_table_name};
+use crate::names::check_table_name;
 use crate::partition::{moves_rows, refuse_partition_column};
 use crate::partition_change::{PartitionChange, change_partitions};
 use crate::table_option::{apply_options, table_collation};
@@ -87,6 +89,7 @@ pub fn alter_table(old: &TableDef, statement: &AlterTable, context: &DdlContext<
         builder.drop(action)?;
     }
     builder.rename_columns(&statement.actions)?;
+    builder.rename_indexes(&statement.actions)?;
     for action in statement.actions.iter().filter(|action| !is_drop(action)) {
         builder.apply(action, &mut alteration)?;
     }
@@ -317,7 +320,7 @@ impl Builder<'_> {
                 Some(_) => Ok(()),
                 None => Err(SqlError::new(ErrorCode::BadField, &[&old.as_str(), &self.table.name])),
             },
-            AlterAction::RenameIndex { old, new } => self.rename_index(old, new),
+            AlterAction::RenameIndex { .. } => Ok(()),
             AlterAction::ConvertCharset { charset, collation } => {
                 self.convert_charset(charset.as_deref(), collation.as_deref())
             }
@@ -587,70 +590,6 @@ impl Builder<'_> {
             self.need(Work::Copy);
         }
         self.table.checks[at].enforced = enforced;
-        Ok(())
-    }
-
-    /// Where the column is that had a name before the statement, so that names can be exchanged.
-    fn place_before(&self, name: &str) -> Option<usize> {
-        let (_, column) = self.old.column(name)?;
-        self.table.columns.iter().position(|other| other.id == column.id)
-    }
-
-    /// All columns that get other names get them at once, so that names can be exchanged; then each name stands once (1060).
-    fn rename_columns(&mut self, actions: &[AlterAction]) -> SqlResult<()> {
-        let mut renamed = Vec::new();
-        for action in actions {
-            let (old, new) = match action {
-                AlterAction::RenameColumn { old, new } => (old, new),
-                AlterAction::ChangeColumn { old, column, .. } => (old, &column.name),
-                _ => continue,
-            };
-            let Some(at) = self.place_before(old) else { continue };
-            if !eq_ignore_case(old, new) {
-                check_column_name(new)?;
-                self.rename_in_expressions(old)?;
-            }
-            renamed.push((at, new));
-        }
-        for (at, new) in &renamed {
-            self.table.columns[*at].name = new.to_string();
-        }
-        let same = |name: &str| self.table.columns.iter().filter(|column| eq_ignore_case(&column.name, name)).count();
-        match renamed.iter().find(|(_, new)| same(new) > 1) {
-            Some((_, new)) => Err(SqlError::new(ErrorCode::DuplicateFieldName, &[&new.as_str()])),
-            None => Ok(()),
-        }
-    }
-
-    /// Generated columns and CHECKs name columns in their text: MySQL refuses to rename those.
-    fn rename_in_expressions(&self, old: &str) -> SqlResult<()> {
-        self.refuse_generated_dependency(old)?;
-        refuse_partition_column(&self.table, old)?;
-        for check in &self.table.checks {
-            let mut columns = Vec::new();
-            constant::columns_of_text(&check.expression, &mut columns);
-            if columns.iter().any(|column| eq_ignore_case(column, old)) {
-                return Err(SqlError::new(ErrorCode::DependentByCheckConstraint, &[&check.name, &old]));
-            }
-        }
-        Ok(())
-    }
-
-    fn rename_index(&mut self, old: &Ident, new: &Ident) -> SqlResult<()> {
-        check_index_name(new)?;
-        if old.is("PRIMARY") {
-            return Err(SqlError::new(ErrorCode::WrongNameForIndex, &[&old.as_str()]));
-        }
-        // The old name is that before the statement: another RENAME INDEX of it gives none.
-        let renamed = self.old.indexes.iter().find(|index| eq_ignore_case(&index.name, old));
-        let place = |id| self.table.indexes.iter().position(|index| index.id == id);
-        let Some(at) = renamed.and_then(|index| place(index.id)) else {
-            return Err(SqlError::new(ErrorCode::KeyDoesNotExist, &[&old.as_str(), &self.table.name]));
-        };
-        if self.table.index(new).is_some_and(|index| index.id != self.table.indexes[at].id) {
-            return Err(SqlError::new(ErrorCode::DuplicateKeyName, &[&new.as_str()]));
-        }
-        self.table.indexes[at].name = new.to_string();
         Ok(())
     }
 

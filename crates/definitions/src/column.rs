@@ -160,10 +160,26 @@ pub fn resolve_default(
         context.statement.diagnostics.warn(error);
         return Ok(ColumnDefault::None);
     }
-    let value = constant::literal_value(expr).ok_or_else(invalid)?;
+    let mut value = constant::literal_value(expr).ok_or_else(invalid)?;
+    // A number is no place of an element here, but its text.
+    if matches!(sql_type, SqlType::Enum { .. } | SqlType::Set { .. })
+        && let Some(text) = number_text(&value)
+    {
+        value = Value::String(text);
+    }
     constant::convert_to_column(value, sql_type, name, context.statement)
         .map(ColumnDefault::Literal)
         .map_err(|_| invalid())
+}
+
+fn number_text(value: &Value) -> Option<String> {
+    match value {
+        Value::Int(number) => Some(number.to_string()),
+        Value::UInt(number) => Some(number.to_string()),
+        Value::Double(number) => Some(number.to_string()),
+        Value::Decimal(number) => Some(number.to_string()),
+        _ => None,
+    }
 }
 
 fn is_null(expr: &Expr) -> bool {

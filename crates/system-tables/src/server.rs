@@ -286,8 +286,8 @@ pub fn collation_rows() -> Vec<Vec<Value>> {
 pub fn engine_rows(engines: &Engines) -> Vec<Vec<Value>> {
     let rows = engines.all().map(|engine| {
         let support = if engine.name() == engines.default_engine().name() { "DEFAULT" } else { "YES" };
-        // Transactions and savepoints are the store's, whatever the engine.
-        vec![s(engine.name()), s(support), s(engine.comment()), s("YES"), s("NO"), s("YES")]
+        // Transactions, branches of XA and savepoints are the store's, whatever the engine.
+        vec![s(engine.name()), s(support), s(engine.comment()), s("YES"), s("YES"), s("YES")]
     });
     rows.collect()
 }

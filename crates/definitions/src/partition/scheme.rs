@@ -165,7 +165,9 @@ fn check_parts(table: &TableDef, expr: &Expr) -> SqlResult<()> {
                 let is_allowed = FUNCTIONS.iter().any(|name| call.name.as_str().eq_ignore_ascii_case(name));
                 match is_allowed {
                     false => Some(ErrorCode::PartitionFunctionNotAllowed),
-                    true if depends_on_zone(table, call) => Some(ErrorCode::WrongExprInPartitionFunction),
+                    true if depends_on_zone(table, call) || !has_its_moment(table, call) => {
+                        Some(ErrorCode::WrongExprInPartitionFunction)
+                    }
                     true => None,
                 }
             }
@@ -176,6 +178,37 @@ fn check_parts(table: &TableDef, expr: &Expr) -> SqlResult<()> {
         }
     });
     refused.map_or(Ok(()), |code| Err(SqlError::new(code, &[])))
+}
+
+/// Whether a function of dates or times has a column of them: texts and numbers may be none, or be read otherwise by another sql_mode.
+fn has_its_moment(table: &TableDef, call: &ast::FunctionCall) -> bool {
+    const OF_DATES: [&str; 13] = [
+        "DATEDIFF",
+        "DAY",
+        "DAYOFMONTH",
+        "DAYOFWEEK",
+        "DAYOFYEAR",
+        "MONTH",
+        "QUARTER",
+        "TO_DAYS",
+        "TO_SECONDS",
+        "WEEKDAY",
+        "YEAR",
+        "YEARWEEK",
+        "WEEK",
+    ];
+    const OF_TIMES: [&str; 5] = ["HOUR", "MICROSECOND", "MINUTE", "SECOND", "TIME_TO_SEC"];
+    let is_one_of = |names: &[&str]| names.iter().any(|name| call.name.as_str().eq_ignore_ascii_case(name));
+    let has = |is_wanted: fn(&SqlType) -> bool| {
+        call.arguments.iter().any(|argument| match argument {
+            Expr::Column(name) => table.column(&name.column).is_none_or(|(_, column)| is_wanted(&column.sql_type)),
+            _ => false,
+        })
+    };
+    if is_one_of(&OF_DATES) {
+        return has(|sql_type| matches!(sql_type, SqlType::Date | SqlType::DateTime { .. }));
+    }
+    !is_one_of(&OF_TIMES) || has(|sql_type| matches!(sql_type, SqlType::Time { .. } | SqlType::DateTime { .. }))
 }
 
 /// Whether a function's value for a row is another one in another time zone: of a TIMESTAMP all but UNIX_TIMESTAMP, and that of all else.

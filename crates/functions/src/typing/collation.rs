@@ -37,26 +37,17 @@ impl StringOperand {
 
 /// The collation of an operation on the operands and the result's coercibility; error 1267, 1270 or 1271 if none is.
 pub fn aggregate_collations(operands: &[StringOperand], operation: &str) -> SqlResult<(CollationId, Coercibility)> {
-    let Some((first, rest)) = operands.split_first() else {
-        return Ok((CollationId::UTF8MB4_0900_AI_CI, Coercibility::Literal));
-    };
-    let mut result = *first;
-    for operand in rest {
-        result = match aggregate(result, *operand) {
-            Some(result) => result,
-            None => return Err(illegal_mix(operands, operation)),
-        };
-    }
-    if result.coercibility == Coercibility::None {
-        return Err(illegal_mix(operands, operation));
-    }
-    Ok((result.collation, result.coercibility))
+    // One that is written decides, also behind others that do not go together.
+    let result = aggregate_result(operands, operation)?;
+    if result.1 == Coercibility::None { Err(illegal_mix(operands, operation)) } else { Ok(result) }
 }
 
 /// [`aggregate_collations`] of an operation that makes a string and compares nothing: of collations of one set, none of which is
 /// stronger or written, the result has none either. It is kept as the binary one, and is an error where it is compared.
 pub fn aggregate_result(operands: &[StringOperand], operation: &str) -> SqlResult<(CollationId, Coercibility)> {
-    let Some((first, rest)) = operands.split_first() else { return aggregate_collations(operands, operation) };
+    let Some((first, rest)) = operands.split_first() else {
+        return Ok((CollationId::UTF8MB4_0900_AI_CI, Coercibility::Literal));
+    };
     let mut result = *first;
     for operand in rest {
         let charset = result.collation.charset();
@@ -89,11 +80,7 @@ fn aggregate(left: StringOperand, right: StringOperand) -> Option<StringOperand>
             || stronger.collation.charset() == weaker.collation.charset()
             // A literal or a number is converted to what a column has.
             || weaker.coercibility >= Coercibility::SystemConstant;
-        return if takes {
-            Some(stronger)
-        } else {
-            unicode(weaker.collation).then_some(StringOperand { collation: weaker.collation, ..stronger })
-        };
+        return takes.then_some(stronger);
     }
     // Of equal strength: Unicode takes in other sets; within a set a binary collation wins; else there is none.
     let (left_unicode, right_unicode) = (unicode(stronger.collation), unicode(weaker.collation));
