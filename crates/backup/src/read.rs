@@ -101,9 +101,12 @@ impl Backup<'_> {
             let path = directory.join(&file.path);
             let folder = path.parent().unwrap_or(directory);
             if !folders.contains(folder) {
-                std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
-                folders
-                    .extend(folder.ancestors().take_while(|above| above.starts_with(directory)).map(Path::to_path_buf));
+                // The files in them may be readable for all, and so may the directory be, if it was there before.
+                let above: Vec<&Path> = folder.ancestors().take_while(|above| above.starts_with(directory)).collect();
+                for folder in above.iter().rev() {
+                    create_own_folder(folder).map_err(Error::io(folder))?;
+                }
+                folders.extend(above.into_iter().map(Path::to_path_buf));
             }
             let mut options = OpenOptions::new();
             options.write(true).create_new(true);

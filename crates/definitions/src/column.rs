@@ -162,9 +162,12 @@ pub fn resolve_default(
     }
     let mut value = constant::literal_value(expr).ok_or_else(invalid)?;
     // A number is no place of an element here, but its text.
-    if matches!(sql_type, SqlType::Enum { .. } | SqlType::Set { .. })
+    if let SqlType::Enum { members, .. } | SqlType::Set { members, .. } = sql_type
         && let Some(text) = number_text(&value)
     {
+        if !members.contains(&text) {
+            return Err(invalid());
+        }
         value = Value::String(text);
     }
     constant::convert_to_column(value, sql_type, name, context.statement)
@@ -172,12 +175,14 @@ pub fn resolve_default(
         .map_err(|_| invalid())
 }
 
+/// The text of a number, also of one in a text.
 fn number_text(value: &Value) -> Option<String> {
     match value {
         Value::Int(number) => Some(number.to_string()),
         Value::UInt(number) => Some(number.to_string()),
         Value::Double(number) => Some(number.to_string()),
         Value::Decimal(number) => Some(number.to_string()),
+        Value::String(text) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => Some(text.clone()),
         _ => None,
     }
 }

@@ -60,7 +60,7 @@ impl Exchange {
     }
 
     /// What the request says of who it is from: a signed URL says it by itself.
-    fn credentials(&self) -> Result<Credentials, Problem> {
+    pub fn credentials(&self) -> Result<Credentials, Problem> {
         match self.signed()? {
             Some(signed) => Ok(Credentials::Signed(signed)),
             None => Credentials::of(&self.head.headers),

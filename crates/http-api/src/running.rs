@@ -210,6 +210,11 @@ impl RequestSession {
         self.result_of(sql, values).await.map(|result| result.rows)
     }
 
+    /// Gives back the memory of the last result, which nobody has any more.
+    pub fn release_result(&mut self) {
+        self.charge = None;
+    }
+
     /// The result of a statement of the server's own, in memory.
     ///
     /// # Errors
@@ -336,9 +341,27 @@ impl Limits {
 
 /// 1227 for an account that may send no statements by HTTP.
 pub(crate) fn check_privilege(session: &dyn Connection) -> Result<(), Problem> {
-    match session.has_privilege(PRIVILEGE) {
+    match session.account_has_privilege(PRIVILEGE) {
         true => Ok(()),
         false => Err(SqlError::new(ErrorCode::SpecificAccessDenied, &[&PRIVILEGE]).into()),
+    }
+}
+
+/// 401 once the credentials that opened a session mean nothing any more: the token, the login or the password is another, or gone.
+/// `account` is as it was proved.
+pub(crate) fn check_still_valid(
+    caller: &Caller,
+    credentials: &Credentials,
+    account: Option<&Account>,
+) -> Result<(), Problem> {
+    let database = caller.server.database()?;
+    if !matches!(credentials, Credentials::Basic { .. }) {
+        return confirmed(caller, &database, credentials, true, &mut String::new()).map(|_| ());
+    }
+    let now = account.and_then(|account| database.account_named(&account.user, &account.host));
+    match account.zip(now) {
+        Some((then, now)) if is_same_digest(&digest_of_account(then), &digest_of_account(&now)) => Ok(()),
+        _ => Err(Problem::new(StatusCode::UNAUTHORIZED, "the account has another password now")),
     }
 }
 

@@ -110,6 +110,17 @@ impl Sink {
         self.send_piece(bytes).await
     }
 
+    /// The same in pieces, of which the client has taken all but the last two when this returns: it keeps no more than these in memory.
+    ///
+    /// # Errors
+    /// As for [`Sink::send`].
+    pub async fn send_in_pieces(&mut self, media_type: &'static str, bytes: &[u8]) -> io::Result<()> {
+        for piece in bytes.chunks(PIECE_BYTES) {
+            self.send(media_type, Bytes::copy_from_slice(piece)).await?;
+        }
+        Ok(())
+    }
+
     /// Sends a piece of the body that has begun.
     ///
     /// # Errors

@@ -101,6 +101,8 @@ pub trait Connection: Send {
     fn limit_to_databases(&mut self, databases: BTreeSet<String>);
     /// Whether the account has a privilege on the whole server: PROCESS, SUPER, or one of the dynamic ones.
     fn has_privilege(&self, name: &str) -> bool;
+    /// The same whatever databases the session is limited to.
+    fn account_has_privilege(&self, name: &str) -> bool;
     /// Answers a text whose route is known and waits for nothing. Otherwise nothing has been written, and [`Connection::query`] follows with
     /// the same text and what was found out.
     fn query_at_once(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> AtOnce;

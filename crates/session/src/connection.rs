@@ -370,6 +370,13 @@ impl Connection for Session {
         access.has_dynamic(name) || (name == "PROCESS" && access.global.contains(Privileges::PROCESS))
     }
 
+    fn account_has_privilege(&self, name: &str) -> bool {
+        match self.identity.access.is_limited() {
+            true => self.unlimited_access().has_dynamic(name),
+            false => self.has_privilege(name),
+        }
+    }
+
     fn query_at_once(&mut self, sql: &[u8], writer: &mut dyn ResultWriter) -> AtOnce {
         if self.settings.client_is_utf8 {
             return self.answer_text(sql, |_| true, writer);

@@ -357,9 +357,14 @@ impl Runner {
     async fn answers(&self) -> Result<Option<Arc<Answers>>> {
         let Some(written) = &self.spec.written else { return Ok(None) };
         let answers = self.answers.get_or_init(|| async {
+            let diagnostics = &self.env.context.diagnostics;
+            let noted = diagnostics.count();
             let made = on_enough_stack(self.run_for_all(written)).await;
-            // Rows that no outer row asks for may have an error or take too much memory: then each row is answered by itself.
-            made.ok().flatten().map(Arc::new)
+            // Rows that no outer row asks for may have an error or a warning, or take too much memory: then each row is answered by
+            // itself.
+            let is_quiet = diagnostics.count() == noted;
+            diagnostics.truncate(noted);
+            made.ok().flatten().filter(|_| is_quiet).map(Arc::new)
         });
         let answers = answers.await.clone();
         self.env.context.kill.check().map_err(|error| DataFusionError::External(Box::new(error)))?;

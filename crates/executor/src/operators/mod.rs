@@ -26,6 +26,7 @@ mod row_count;
 mod spilling_join;
 mod spilling_sort;
 mod subquery_result;
+pub mod tables_apart;
 mod unnest;
 mod wider_rows;
 mod window_input;

@@ -8,6 +8,7 @@
 use crate::access::table::RowTable;
 use crate::operators::apply::{Apply, ApplyKind, OuterValue, free_placeholders};
 use crate::operators::nested_block::NestedBlock;
+use crate::operators::tables_apart::are_tables_apart;
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, JoinType, NullEquality, Result};
@@ -238,6 +239,11 @@ fn part_of_filter(filter: &Filter, made: &mut usize) -> Result<Option<Part>> {
             },
             None => others.push(condition),
         }
+    }
+    let known = part.key_columns();
+    let keys: Vec<&Expr> = columns.iter().map(|(inner, _)| inner).chain(&known).collect();
+    if are_tables_apart(&part.plan, &conditions.iter().collect::<Vec<_>>(), &keys) {
+        return Ok(None);
     }
     let mut exprs: Vec<Expr> = part.plan.schema().columns().into_iter().map(Expr::Column).collect();
     for (inner, outer) in columns {

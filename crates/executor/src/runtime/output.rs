@@ -84,6 +84,10 @@ pub fn write_value(value: &Value, sql_type: &SqlType, writer: &mut dyn RowWriter
         Value::String(text) => writer.put_bytes(text.as_bytes()),
         Value::Json(document) => writer.put_bytes(document.text().as_bytes()),
         Value::Bytes(bytes) => put_bytes(bytes, sql_type, writer),
+        // A date beside dates with times is kept as it is.
+        Value::Date(date) if matches!(sql_type, SqlType::DateTime { .. } | SqlType::Timestamp { .. }) => {
+            writer.put_datetime(date.at_midnight());
+        }
         Value::Date(date) => writer.put_date(*date),
         Value::DateTime(moment) => writer.put_datetime(*moment),
         Value::Time(time) => writer.put_time(*time),

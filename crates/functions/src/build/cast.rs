@@ -338,10 +338,17 @@ impl ExprBuilder<'_> {
             };
         }
         if from.is_string() {
-            let kernel = ComparedDateKernel { from, to: target.clone() };
-            return Ok(Some(self.immutable("convert to date", Arc::new(kernel), vec![expr.clone()], ty)));
+            return Ok(Some(self.text_to_temporal(expr, target)));
         }
         self.convert(expr.clone(), &ty).map(Some)
+    }
+
+    /// A text as a date or time, whose value is looked at when the expression is evaluated, also if it is a literal: a text that is none
+    /// is the zero date, with a warning.
+    pub(super) fn text_to_temporal(&self, expr: &BoundExpr, target: &SqlType) -> BoundExpr {
+        let kernel = ComparedDateKernel { from: expr.sql_type(), to: target.clone() };
+        let ty = ExprType::numeric(target.clone(), true);
+        self.immutable("convert to date", Arc::new(kernel), vec![expr.clone()], ty)
     }
 }
 

@@ -138,15 +138,16 @@ impl ExprBuilder<'_> {
         if !types().any(|sql_type| has_date(&sql_type)) {
             return None;
         }
-        let digits = values.iter().filter_map(|value| match (value.sql_type(), value.as_literal()) {
-            (SqlType::DateTime { fsp } | SqlType::Timestamp { fsp }, _) => Some(fsp),
-            (_, Some(Value::String(text))) => text.rsplit_once('.').map(|(_, digits)| digits.len().min(6) as u8),
+        let digits = types().filter_map(|sql_type| match sql_type {
+            SqlType::DateTime { fsp } | SqlType::Timestamp { fsp } => Some(fsp),
             _ => None,
         });
         let together = digits.max().map_or(SqlType::Date, |fsp| SqlType::DateTime { fsp });
         let moment = SqlType::DateTime { fsp: 6 };
-        // A text that is no date is compared as a text, and with it all.
-        let moments = values.iter().map(|value| self.to_temporal_operand(value, &moment).ok().flatten());
+        let moments = values.iter().map(|value| match value.sql_type().is_string() {
+            true => Some(self.text_to_temporal(value, &moment)),
+            false => self.to_temporal_operand(value, &moment).ok().flatten(),
+        });
         moments.collect::<Option<Vec<_>>>().map(|moments| (moments, together))
     }
 

@@ -13,6 +13,7 @@ mod datafusion;
 mod eval;
 mod long_literal;
 mod print;
+mod quiet;
 mod repeats;
 mod slot;
 mod sort_key;

@@ -9,14 +9,16 @@ use super::path::TableName;
 use super::resource::{Resource, unknown_column};
 use super::rows::StoredRow;
 use super::wants_exact;
+use crate::caller::Caller;
+use crate::credentials::Credentials;
 use crate::exchange::Exchange;
 use crate::problem::Problem;
-use crate::running::{Ends, RequestSession, check_privilege};
+use crate::running::{Ends, RequestSession, check_privilege, check_still_valid};
 use crate::sink::Sink;
 use bytes::Bytes;
 use hyper::StatusCode;
-use squall_session::api::{FollowedTable, RowChangeKind, TableChange};
-
+use squall_session::api::{FollowedTable, GrowingCharge, RowChangeKind, TableChange};
+use std::collections::VecDeque;
 use std::io;
 use std::io::Write as _;
 use std::sync::Arc;
@@ -32,6 +34,9 @@ const PARAMETERS: [&str; 4] = ["follow", "fields", "since", "numbers"];
 /// Changes that are taken at a time.
 const CHANGES_MAX: usize = 256;
 
+/// Bytes of events that are sent together; a row may be larger.
+const EVENTS_BYTES: usize = 256 << 10;
+
 /// How often a line is sent if nothing happens: what lies between finds out whether the client is there.
 const SILENCE_MAX: Duration = Duration::from_secs(15);
 
@@ -40,10 +45,10 @@ pub(super) async fn answer(mut exchange: Exchange, name: TableName) {
     match Following::begin(&exchange, name).await {
         Err(problem) => exchange.refuse(&problem),
         Ok(following) => {
-            let Exchange { mut sink, ends, .. } = exchange;
+            let Exchange { mut sink, ends, caller, .. } = exchange;
             sink.set_write_timeout(following.session.write_timeout());
             // A client that has gone, or does not read, is told nothing more.
-            if following.run(&mut sink, &ends).await.is_err() {
+            if following.run(&mut sink, &ends, &caller).await.is_err() {
                 sink.abort();
             }
         }
@@ -59,6 +64,11 @@ struct Following {
     exact: bool,
     table: Option<FollowedTable>,
     changed: Arc<Notify>,
+    credentials: Credentials,
+    /// Changes that have been taken, each with whether it is the last of its commit.
+    taken: VecDeque<(TableChange, bool)>,
+    /// The memory of events until the client has taken them.
+    charge: GrowingCharge,
 }
 
 impl Following {
@@ -69,6 +79,7 @@ impl Following {
         }
         let exact = wants_exact(exchange)?;
         let from = position_of(exchange)?;
+        let credentials = exchange.credentials()?;
         let mut session = exchange.logged_in().await?;
         let resource = Resource::find(&mut session, name)?;
         if !resource.has_readable_key() {
@@ -86,10 +97,12 @@ impl Following {
         };
         let TableName { database, table } = &resource.name;
         let table = session.connection.follow_table(database, table, from, on_changes)?;
-        Ok(Following { session, resource, fields, exact, table, changed })
+        let charge = GrowingCharge::new(&session.connection.memory());
+        let taken = VecDeque::new();
+        Ok(Following { session, resource, fields, exact, table, changed, credentials, taken, charge })
     }
 
-    async fn run(mut self, sink: &mut Sink, ends: &Ends) -> io::Result<()> {
+    async fn run(mut self, sink: &mut Sink, ends: &Ends, caller: &Caller) -> io::Result<()> {
         let Some(mut table) = self.table.take() else {
             sink.send(EVENT_STREAM, reset()).await?;
             return sink.end().await;
@@ -102,7 +115,7 @@ impl Following {
                 push_event(&mut out, "begin", Some(table.position()), b"{}");
             }
             if has_begun {
-                match self.events(&mut table, &mut out).await {
+                match self.events(&mut table, &mut out, caller).await {
                     Ok(true) => {}
                     Ok(false) => {
                         out.extend_from_slice(&reset());
@@ -120,7 +133,9 @@ impl Following {
             }
             let is_silent = out.is_empty();
             if !is_silent {
-                sink.send(EVENT_STREAM, Bytes::from(out)).await?;
+                sink.send_in_pieces(EVENT_STREAM, &out).await?;
+                drop(out);
+                self.charge = GrowingCharge::new(&self.session.connection.memory());
                 continue;
             }
             tokio::select! {
@@ -128,6 +143,9 @@ impl Following {
                 () = ends.killed.notified() => return Err(io::ErrorKind::ConnectionAborted.into()),
                 waited = timeout(SILENCE_MAX, self.changed.notified()) => {
                     if waited.is_err() {
+                        if check_still_valid(caller, &self.credentials, self.session.account.as_ref()).is_err() {
+                            return sink.end().await;
+                        }
                         // The position goes on, also with changes of other tables.
                         let line = match has_begun {
                             true => format!("id: {}\n:\n\n", table.position()),
@@ -141,48 +159,65 @@ impl Following {
     }
 
     /// The events of the next changes; `false` if there were some that are not known.
-    async fn events(&mut self, table: &mut FollowedTable, out: &mut Vec<u8>) -> Result<bool, Problem> {
-        let Some(changes) = table.take(CHANGES_MAX)? else { return Ok(false) };
-        if changes.is_empty() {
+    async fn events(&mut self, table: &mut FollowedTable, out: &mut Vec<u8>, caller: &Caller) -> Result<bool, Problem> {
+        if self.taken.is_empty() {
+            let Some(changes) = table.take(CHANGES_MAX)? else { return Ok(false) };
+            // Who comes back within a commit gets all of it again.
+            let positions: Vec<u64> = changes.iter().skip(1).map(|change| change.position).collect();
+            let last = |(at, change): (usize, TableChange)| {
+                let is_last = positions.get(at).is_none_or(|next| *next != change.position);
+                (change, is_last)
+            };
+            self.taken = changes.into_iter().enumerate().map(last).collect();
+        }
+        if self.taken.is_empty() {
             return Ok(true);
         }
-        // Other privileges or columns end it.
+        // Other privileges, columns or credentials end it.
         self.resource.check_is_same(&mut self.session)?;
         check_privilege(&*self.session.connection)?;
-        for (at, change) in changes.iter().enumerate() {
-            // Who comes back within a commit gets all of it again.
-            let is_last = changes.get(at + 1).is_none_or(|next| next.position != change.position);
+        check_still_valid(caller, &self.credentials, self.session.account.as_ref())?;
+        while out.len() < EVENTS_BYTES
+            && let Some((change, is_last)) = self.taken.pop_front()
+        {
+            let before = out.len();
             self.push_change(change, is_last, out).await?;
+            self.charge.grow(out.len() - before)?;
         }
         Ok(true)
     }
 
-    async fn push_change(&mut self, change: &TableChange, is_last: bool, out: &mut Vec<u8>) -> Result<(), Problem> {
-        let key = StoredRow::new(&self.resource, self.resource.key(), &change.key, self.exact).json;
-        let mut data = Vec::new();
-        // Writing to memory cannot fail.
-        let _ = write!(data, "{{\"position\":{},\"key\":", change.position);
-        data.extend_from_slice(&key);
+    async fn push_change(&mut self, change: TableChange, is_last: bool, out: &mut Vec<u8>) -> Result<(), Problem> {
         let name = match change.kind {
             RowChangeKind::Inserted => "insert",
             RowChangeKind::Updated => "update",
             RowChangeKind::Deleted => "delete",
         };
+        let key = StoredRow::new(&self.resource, self.resource.key(), &change.key, self.exact).json;
+        let mut row = None;
         if change.kind != RowChangeKind::Deleted {
             let sql = self.resource.sql_row(&self.fields, "");
-            let rows = self.session.rows_with(&sql, change.key.clone()).await?;
+            let rows = self.session.rows_with(&sql, change.key).await?;
+            row = rows.first().map(|row| StoredRow::new(&self.resource, &self.fields, row, self.exact).json);
+            drop(rows);
+            self.session.release_result();
             // A row that has gone meanwhile is told so by its own event.
-            let Some(row) = rows.first() else {
+            if row.is_none() {
                 if is_last {
+                    // Writing to memory cannot fail.
                     let _ = write!(out, "id: {}\n\n", change.position);
                 }
                 return Ok(());
-            };
-            data.extend_from_slice(b",\"row\":");
-            data.extend_from_slice(&StoredRow::new(&self.resource, &self.fields, row, self.exact).json);
+            }
         }
-        data.push(b'}');
-        push_event(out, name, is_last.then_some(change.position), &data);
+        begin_event(out, name, is_last.then_some(change.position));
+        let _ = write!(out, "{{\"position\":{},\"key\":", change.position);
+        out.extend_from_slice(&key);
+        if let Some(row) = row {
+            out.extend_from_slice(b",\"row\":");
+            out.extend_from_slice(&row);
+        }
+        out.extend_from_slice(b"}\n\n");
         Ok(())
     }
 }
@@ -210,6 +245,12 @@ fn reset() -> Bytes {
 
 /// An event of one line of data, which JSON is.
 fn push_event(out: &mut Vec<u8>, name: &str, id: Option<u64>, data: &[u8]) {
+    begin_event(out, name, id);
+    out.extend_from_slice(data);
+    out.extend_from_slice(b"\n\n");
+}
+
+fn begin_event(out: &mut Vec<u8>, name: &str, id: Option<u64>) {
     out.extend_from_slice(b"event: ");
     out.extend_from_slice(name.as_bytes());
     if let Some(id) = id {
@@ -217,6 +258,4 @@ fn push_event(out: &mut Vec<u8>, name: &str, id: Option<u64>, data: &[u8]) {
         let _ = write!(out, "\nid: {id}");
     }
     out.extend_from_slice(b"\ndata: ");
-    out.extend_from_slice(data);
-    out.extend_from_slice(b"\n\n");
 }

@@ -12,6 +12,7 @@ use super::plans::{conjuncts_of, join, join_on, outer_columns};
 use super::scope::Clause;
 use datafusion::common::JoinType;
 use datafusion::logical_expr::{Aggregate as AggregatePlan, Expr, LogicalPlan, LogicalPlanBuilder};
+use squall_executor::operators::tables_apart::are_tables_apart;
 use squall_functions::expr::{BoundExpr, CompareOp};
 use squall_parser::ast;
 use squall_registry::{ExprType, Volatility};
@@ -231,6 +232,11 @@ impl Context<'_> {
             Some(simple) if simple.aggregates.is_none() && self.is_joinable(simple, block)? => Some(simple),
             _ => None,
         };
+        // The values of all rows are made, also of those that have other keys than the outer rows.
+        if simple.is_some_and(|simple| !simple.correlated.is_empty() && !simple.outputs.iter().all(BoundExpr::is_quiet))
+        {
+            return Ok(None);
+        }
         let (plan, values, mut conditions, blocks) = match simple {
             Some(simple) => {
                 (simple.source.clone(), simple.outputs.clone(), simple.correlated.clone(), vec![simple.block])
@@ -307,8 +313,14 @@ impl Context<'_> {
             });
             only
         };
-        let reads_outside = aggregates.iter().flat_map(|aggregate| &aggregate.call.args).any(|arg| !inside(arg));
-        if reads_outside || !simple.outputs.iter().all(only_aggregates) {
+        // The groups of all keys are made, also of those that no outer row has.
+        let args = || aggregates.iter().flat_map(|aggregate| &aggregate.call.args);
+        let is_quiet = args().chain(pairs.iter().map(|(_, key)| key)).all(BoundExpr::is_quiet);
+        if !is_quiet || args().any(|arg| !inside(arg)) || !simple.outputs.iter().all(only_aggregates) {
+            return Ok(None);
+        }
+        let keys = pairs.iter().map(|(_, key)| self.value(key, simple.block)).collect::<SqlResult<Vec<_>>>()?;
+        if are_tables_apart(&simple.source, &[], &keys.iter().collect::<Vec<_>>()) {
             return Ok(None);
         }
         self.group_join(simple.clone(), aggregates.clone(), pairs, block).map(Some)

@@ -10,7 +10,7 @@ pub(super) fn readable(expr: impl std::fmt::Display) -> String {
     const LITERALS: [&str; 6] = ["Int64(", "UInt64(", "Float64(", "Boolean(", "Utf8(", "Utf8View("];
     // How a list is looked up is not shown.
     let each_row = format!(", {EACH_ROW_NAME}()");
-    let text = infix(expr.to_string()).replace("IN (SET) ([", "IN ([").replace(&each_row, "");
+    let text = infix(expr.to_string().replace(&each_row, "")).replace("IN (SET) ([", "IN ([");
     let mut out = String::with_capacity(text.len());
     let mut rest = text.as_str();
     // How many parentheses are open within each sort key.

@@ -416,6 +416,10 @@ impl Connection for ScriptSession {
         false
     }
 
+    fn account_has_privilege(&self, _name: &str) -> bool {
+        false
+    }
+
     fn prepare<'a>(&'a mut self, sql: &'a [u8]) -> LocalFuture<'a, Result<PreparedInfo, SqlError>> {
         Box::pin(async move {
             let sql = String::from_utf8_lossy(sql).into_owned();

@@ -3,7 +3,7 @@
 use crate::authorization::SecurityContext;
 use crate::database::Shared;
 use crate::session::{Session, SessionState};
-use squall_catalog::{AccessMap, AccountKey, Accounts, Need, Privileges};
+use squall_catalog::{AccessMap, AccountKey, Accounts, ActiveGrants, Need, Privileges};
 use squall_server_state::variables::{Values, ids};
 use squall_types::{ErrorCode, SqlError, SqlResult};
 use std::collections::BTreeSet;
@@ -54,6 +54,12 @@ impl Session {
     pub(crate) fn limit_grants(&mut self, databases: BTreeSet<String>) {
         Arc::make_mut(&mut self.identity.active_grants).databases = Some(databases);
         self.rebuild_access();
+    }
+
+    /// What the account has beyond the databases that the session is limited to.
+    pub(crate) fn unlimited_access(&self) -> AccessMap {
+        let grants = ActiveGrants { databases: None, ..(*self.identity.active_grants).clone() };
+        AccessMap::new(&self.shared.accounts.load_now(), &self.identity.account, &grants)
     }
 
     /// 1040 at the place beyond `max_connections`, 1227 at the administrative interface, 3032 while the server is offline, unless the

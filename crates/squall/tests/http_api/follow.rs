@@ -279,3 +279,52 @@ fn followers_are_killed_and_leave() {
     drop(events);
     wait_until("the end of the session", || gone(&mut served));
 }
+
+#[test]
+fn a_token_that_ends_ends_what_follows_by_it() {
+    let mut served = Served::start();
+    served.run(TABLE);
+    let port = served.port;
+    let by = |token: &str| Web::new(port).with("Authorization", &format!("Bearer {token}"));
+    for options in ["", "SCHEMAS (d)", "READ ONLY SCHEMAS (d)"] {
+        let (id, token) = served.token(&format!("CREATE API TOKEN FOR web {options}"));
+        let mut events = Events::open(&by(&token), "/1.0/db/d/t?follow=1&fields=id");
+        assert_eq!(events.told(), "begin {}", "{options}");
+        served.run("REPLACE INTO d.t VALUES (1, 'one', 0)");
+        assert!(events.told().ends_with(r#"{"key":{"id":1},"row":{"id":1}}"#), "{options}");
+        served.run(&format!("DROP API TOKEN '{id}'"));
+        served.run("REPLACE INTO d.t VALUES (1, 'eins', 0)");
+        assert!(events.told().starts_with("error"), "{options}");
+        assert!(events.next().is_none(), "{options}");
+    }
+    // Another password ends what the old one has begun.
+    let mut events = Events::open(&served.web(), "/1.0/db/d/t?follow=1");
+    assert_eq!(events.told(), "begin {}");
+    served.run("ALTER USER web IDENTIFIED BY 'another'");
+    served.run("REPLACE INTO d.t VALUES (1, 'uno', 0)");
+    assert!(events.told().starts_with("error"));
+}
+
+#[test]
+fn large_rows_come_whole_and_are_not_kept_for_who_does_not_read() {
+    let mut served = Served::start();
+    served.run("CREATE TABLE d.large (id INT PRIMARY KEY, v LONGTEXT)");
+    let mut events = Events::open(&served.web(), "/1.0/db/d/large?follow=1");
+    assert_eq!(events.told(), "begin {}");
+    served.run("INSERT INTO d.large VALUES (1, REPEAT('x', 3000000)), (2, REPEAT('y', 300000)), (3, 'short')");
+    let lengths: Vec<usize> = (0..3).map(|_| events.told().len()).collect();
+    assert!(lengths[0] > 3_000_000 && lengths[1] > 300_000 && lengths[2] < 100, "{lengths:?}");
+    // Forty clients of three megabytes each, none of whom reads.
+    let asleep: Vec<Events> = (0..40).map(|_| Events::open(&served.web(), "/1.0/db/d/large?follow=1")).collect();
+    let reserved = "SELECT CURRENT_NUMBER_OF_BYTES_USED FROM performance_schema.memory_summary_global_by_event_name \
+        WHERE EVENT_NAME = 'memory/squall/queries'";
+    let before: u64 = served.root.query_first(reserved).expect("a summary").unwrap_or_default();
+    served.run("UPDATE d.large SET v = CONCAT(v, 'z') WHERE id = 1");
+    assert_eq!(events.told().len(), lengths[0] + 1);
+    // What waits for them is in the account of queries' memory, and goes with them.
+    drop(asleep);
+    wait_until("the end of the sessions", || {
+        let now: u64 = served.root.query_first(reserved).expect("a summary").unwrap_or_default();
+        now <= before
+    });
+}
