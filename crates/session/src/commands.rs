@@ -324,12 +324,7 @@ impl Session {
         if statement.kind == MaintenanceKind::Checksum {
             return self.checksum_tables(statement, context).await;
         }
-        let operation = match statement.kind {
-            MaintenanceKind::Analyze => "analyze",
-            MaintenanceKind::Check => "check",
-            MaintenanceKind::Optimize => "optimize",
-            MaintenanceKind::Repair | MaintenanceKind::Checksum => "repair",
-        };
+        let operation = operation_of(statement.kind);
         let mut result = maintenance_result(statement.kind);
         for table in &statement.tables {
             let name = self.security().qualify(table)?;
@@ -341,11 +336,12 @@ impl Session {
             let temporary = self.security().temporary_table_named(table);
             match self.maintain_table(statement.kind, &name, temporary, context).await {
                 Ok(notes) => {
-                    let failed = notes.iter().any(|(kind, _)| *kind == "error");
+                    let is_maintained = notes.first() != Some(&not_maintained(statement.kind));
+                    let is_done = is_maintained && notes.iter().all(|(kind, _)| *kind != "error");
                     for (kind, text) in notes {
                         row(kind, &text);
                     }
-                    if statement.kind != MaintenanceKind::Repair && !failed {
+                    if is_done {
                         row("status", "OK");
                     }
                 }
@@ -374,13 +370,13 @@ impl Session {
         let catalog = self.shared.catalog.load();
         match catalog.entry(&name.0, &name.1) {
             _ if temporary.is_some() => {}
+            Some(TableEntry::Table(table)) if table.is_sequence() => return Ok(vec![not_maintained(kind)]),
             Some(TableEntry::Table(_)) => {}
             Some(TableEntry::View(_)) => return Ok(Vec::new()),
             None => return Err(squall_definitions::execute::no_such_table(name)),
         }
         if kind == MaintenanceKind::Repair {
-            let text = "The storage engine for the table doesn't support repair".to_string();
-            return Ok(vec![("note", text)]);
+            return Ok(vec![not_maintained(kind)]);
         }
         let session = self.process.id;
         let wait = LockWait::Timeout(Duration::from_secs(self.settings.table_lock_wait_seconds));
@@ -433,6 +429,20 @@ impl Session {
         }
         Ok(Outcome::Rows(result))
     }
+}
+
+fn operation_of(kind: MaintenanceKind) -> &'static str {
+    match kind {
+        MaintenanceKind::Analyze => "analyze",
+        MaintenanceKind::Check => "check",
+        MaintenanceKind::Optimize => "optimize",
+        MaintenanceKind::Repair | MaintenanceKind::Checksum => "repair",
+    }
+}
+
+/// What is said of tables that have nothing to repair, and of sequences.
+fn not_maintained(kind: MaintenanceKind) -> Note {
+    ("note", format!("The storage engine for the table doesn't support {}", operation_of(kind)))
 }
 
 /// The empty answer of a statement about tables, with its columns.
