@@ -436,7 +436,15 @@ impl Maker<'_> {
     /// What a column of a kind is compared with: sometimes of another type.
     fn bound(&mut self, kind: Kind) -> String {
         match (kind, self.below(10)) {
-            (Kind::Small | Kind::Wide | Kind::Unsigned | Kind::Decimal | Kind::Double, 0) => {
+            // Whole numbers: a key of integers of MariaDB 10.11.19 finds 10 for `a = 10.125`.
+            (Kind::Small | Kind::Wide | Kind::Unsigned, 0) => match self.below(5) {
+                0 => format!("{}.000", self.below(50)),
+                1 => format!("{}e{}", self.below(9), self.below(4)),
+                2 => literal(self.random, Kind::Small),
+                3 => literal(self.random, Kind::Wide),
+                _ => literal(self.random, Kind::Unsigned),
+            },
+            (Kind::Decimal | Kind::Double, 0) => {
                 let other = [Kind::Small, Kind::Decimal, Kind::Double, Kind::Wide, Kind::Unsigned];
                 let other = other[self.below(5) as usize];
                 literal(self.random, other)
