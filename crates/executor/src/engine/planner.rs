@@ -184,9 +184,11 @@ fn state_of(session: &dyn Session) -> Result<&SessionState> {
 }
 
 /// The session without its statement, whose snapshot it would keep alive.
-fn outside_of_statement(session: &SessionState) -> SessionState {
-    let mut session = session.clone();
-    if let Some(env) = session.config().get_extension::<StatementEnv>() {
+fn outside_of_statement(session: &SessionState) -> Arc<SessionState> {
+    let mut session = Arc::new(session.clone());
+    if let Some(session) = Arc::get_mut(&mut session)
+        && let Some(env) = session.config().get_extension::<StatementEnv>()
+    {
         session.config_mut().set_extension(Arc::new(env.without_statement()));
     }
     session

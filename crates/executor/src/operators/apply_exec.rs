@@ -76,9 +76,9 @@ pub(crate) struct ApplySpec {
     /// Schema that the comparison is over.
     pub comparison_schema: SchemaRef,
     /// The planner for the subquery, outside of any statement: it plans in the one that runs.
-    pub session: SessionState,
+    pub session: Arc<SessionState>,
     /// The same for a subquery that is run once for all rows.
-    pub session_of_all: SessionState,
+    pub session_of_all: Arc<SessionState>,
     /// How that is planned.
     pub plan_for_all: PlanForAll,
 }
@@ -189,7 +189,8 @@ impl Operator for ApplyExec {
     fn stream(&self, partition: usize, task: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let input = self.input.execute(partition, Arc::clone(&task))?;
         let metrics = BaselineMetrics::new(&self.metrics, partition);
-        let runner = Runner::new(self, partition, task)?;
+        // The work of a batch is large, and copied with the stream if it is not apart.
+        let runner = Box::new(Runner::new(self, partition, task)?);
         let stream = futures::stream::try_unfold(
             (input, runner, self.published.clone()),
             |(mut input, mut runner, published)| async move {
@@ -200,7 +201,7 @@ impl Operator for ApplyExec {
                 match input.next().await {
                     None => Ok(None),
                     Some(batch) => {
-                        let batches = runner.apply(&batch?).await?;
+                        let batches = Box::pin(runner.apply(&batch?)).await?;
                         Ok::<_, DataFusionError>(Some((batches, (input, runner, Arc::default()))))
                     }
                 }
@@ -243,7 +244,7 @@ struct Runner {
     spec: Arc<ApplySpec>,
     env: Arc<StatementEnv>,
     /// The planner for the subquery.
-    session: SessionState,
+    session: Arc<SessionState>,
     constant: Arc<tokio::sync::OnceCell<SubqueryResult>>,
     schema: SchemaRef,
     task: Arc<TaskContext>,
@@ -270,8 +271,7 @@ impl Runner {
     fn new(exec: &ApplyExec, partition: usize, task: Arc<TaskContext>) -> Result<Self> {
         let env = StatementEnv::of(task.session_config())?;
         let spec = Arc::clone(&exec.spec);
-        let mut session = spec.session.clone();
-        session.config_mut().set_extension(env.clone());
+        let session = session_in(&spec.session, &env);
         let cost_of_all = match &spec.written {
             Some(written) => Some(COST_OF_ALL + cost_of_rows(written)?),
             None => None,
@@ -373,8 +373,7 @@ impl Runner {
 
     async fn run_for_all(&self, written: &LogicalPlan) -> Result<Option<Answers>> {
         let Some(unnested) = unnest(written, &self.spec.kind)? else { return Ok(None) };
-        let mut session = self.spec.session_of_all.clone();
-        session.config_mut().set_extension(self.env.clone());
+        let session = session_in(&self.spec.session_of_all, &self.env);
         let plan = (self.spec.plan_for_all)(&unnested.plan, &session).await?;
         self.runs_for_all.add(1);
         let schema = nullable_schema(&plan.schema());
@@ -450,7 +449,7 @@ impl Runner {
     async fn run_here(&self, values: &HashMap<String, ScalarValue>) -> Result<SubqueryResult> {
         self.runs.add(1);
         let plan = substitute(self.spec.subquery.as_ref().clone(), values)?;
-        let physical = self.session.query_planner().create_physical_plan(&plan, &self.session).await?;
+        let physical = self.session.query_planner().create_physical_plan(&plan, &*self.session).await?;
         let stream = execute_stream(in_order(physical)?, Arc::clone(&self.task))?;
         let reservation = MemoryConsumer::new("Apply").register(self.task.memory_pool());
         let rows_max = if self.spec.kind == ApplyKind::Scalar { 1 } else { usize::MAX };
@@ -588,6 +587,15 @@ impl Runner {
         let options = RecordBatchOptions::new().with_row_count(Some(indices.len()));
         Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
     }
+}
+
+/// A session that plans in a statement. It is large, and lies on no stack.
+fn session_in(session: &SessionState, env: &Arc<StatementEnv>) -> Arc<SessionState> {
+    let mut session = Arc::new(session.clone());
+    if let Some(session) = Arc::get_mut(&mut session) {
+        session.config_mut().set_extension(env.clone());
+    }
+    session
 }
 
 /// The comparison of ANY and ALL.
