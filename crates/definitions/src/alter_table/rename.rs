@@ -42,7 +42,7 @@ impl Builder<'_> {
     }
 
     /// Generated columns and CHECKs name columns in their text: MySQL refuses to rename those.
-    pub(super) fn rename_in_expressions(&self, old: &str) -> SqlResult<()> {
+    fn rename_in_expressions(&self, old: &str) -> SqlResult<()> {
         self.refuse_generated_dependency(old)?;
         refuse_partition_column(&self.table, old)?;
         for check in &self.table.checks {

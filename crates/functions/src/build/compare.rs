@@ -5,6 +5,7 @@ use super::{BuildResult, ExprBuilder};
 use crate::expr::{BoundExpr, CompareOp, boolean_type, with_operand, with_operands};
 use crate::operators::json_compare::JsonCompareKernel;
 use crate::typing::collation::{StringOperand, aggregate_collations};
+use crate::typing::has_date;
 use crate::typing::numeric::{NumericKind, decimal_digits, decimal_of_digits, numeric_kind};
 use crate::typing::{display_length, string_of_length};
 use squall_registry::ExprType;
@@ -394,10 +395,6 @@ fn digits_target(left: &SqlType, right: &SqlType) -> Option<SqlType> {
     let (digits, other) = if left.digit_bytes().is_some() { (left, right) } else { (right, left) };
     let comparable = digits.digit_bytes().is_some() && (other.is_string() || other.digit_bytes().is_some());
     comparable.then(|| digits.clone())
-}
-
-pub(super) fn has_date(sql_type: &SqlType) -> bool {
-    matches!(sql_type, SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. })
 }
 
 /// The temporal type to compare in, if it is one: a date with a date, a string or a constant number; a TIME with a TIME

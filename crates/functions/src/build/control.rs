@@ -1,6 +1,5 @@
 //! CASE and its relatives, LIKE, REGEXP.
 
-use super::compare::has_date;
 use super::vector::{refuse_no_numbers, refuse_vectors};
 use super::{BuildResult, ExprBuilder};
 use crate::expr::{BoundExpr, Case, CompareOp, boolean_type, with_operand};
@@ -8,7 +7,7 @@ use crate::operators::control::ExtremeOfRow;
 use crate::operators::like::{LikeKernel, PatternCache};
 use crate::operators::regexp::RegexpKernel;
 use crate::typing::collation::{StringOperand, aggregate_collations};
-use crate::typing::unify_types;
+use crate::typing::{has_date, unify_types};
 use squall_registry::ExprType;
 use squall_types::{CollationId, SqlError, SqlMode, SqlResult, SqlType, Value};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Whether an expression may fail, or warn, on some row.
 
 use super::{BoundExpr, Call};
+use crate::typing::has_date;
 use squall_registry::Volatility;
-use squall_types::SqlType;
 
 impl BoundExpr {
     /// Whether it may be evaluated on rows that nobody asks for: it does nothing else, and has neither errors nor warnings but where a
@@ -25,8 +25,8 @@ fn is_quiet_call(call: &Call) -> bool {
     let types = || call.args.iter().map(BoundExpr::sql_type);
     let name = call.name.as_ref() as &str;
     match name {
-        "+" | "-" | "*" => types().all(|sql_type| sql_type.is_numeric()),
-        "convert to sort key" | "ABS" | "LENGTH" | "CHAR_LENGTH" | "LOWER" | "UPPER" => true,
+        "+" | "-" | "*" | "ABS" => types().all(|sql_type| sql_type.is_numeric()),
+        "convert to sort key" | "LENGTH" | "CHAR_LENGTH" | "LOWER" | "UPPER" => true,
         "YEAR" | "MONTH" | "DAYOFMONTH" | "QUARTER" | "TO_DAYS" | "DATEDIFF" => {
             types().all(|sql_type| has_date(&sql_type))
         }
@@ -36,8 +36,4 @@ fn is_quiet_call(call: &Call) -> bool {
         }),
         _ => false,
     }
-}
-
-fn has_date(sql_type: &SqlType) -> bool {
-    matches!(sql_type, SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. })
 }

@@ -1,8 +1,9 @@
 //! The clock, and making and computing with dates and times.
 
-use super::moments::{self, is_moment};
+use super::moments;
 use super::support::{Args, Binding, Def, result};
 use crate::operators::coerce;
+use crate::typing::has_date;
 use crate::wrong_value::report;
 use squall_registry::ExprType;
 use squall_types::clock::now_micros;
@@ -42,7 +43,7 @@ pub const FUNCTIONS: &[Def] = &[
     Def::new("MAKETIME", (3, 3), time_type, maketime),
     Def::new("SEC_TO_TIME", (1, 1), time_type, sec_to_time),
     Def::new("DATEDIFF", (2, 2), result::nullable_bigint, datediff)
-        .of_moments(|args| args.types.iter().all(is_moment).then(moments::days_between)),
+        .of_moments(|args| args.types.iter().all(has_date).then(moments::days_between)),
     Def::new("TIMEDIFF", (2, 2), time_type, timediff),
     Def::new("ADDTIME", (2, 2), add_time_type, |args| add_time(args, 1)),
     Def::new("SUBTIME", (2, 2), add_time_type, |args| add_time(args, -1)),

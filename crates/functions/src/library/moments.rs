@@ -1,6 +1,7 @@
 //! Integers of dates and times, by arrays: the same functions of [`datetime_parts`](super::datetime_parts) and
 //! [`datetime`](super::datetime) as a loop over the packed values.
 
+use crate::typing::has_date;
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array};
 use arrow::datatypes::Int64Type;
 use squall_types::temporal::{IntervalUnit, WeekMode};
@@ -10,15 +11,10 @@ use std::sync::Arc;
 /// What a call is of its dates, of which the second may be missing and the same as the first then.
 pub type Moments = Box<dyn Fn(DateTime, DateTime) -> Option<i64>>;
 
-/// Whether values of a type are dates, alone or with a time.
-pub fn is_moment(ty: &SqlType) -> bool {
-    matches!(ty, SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. })
-}
-
 /// The result for arrays of arguments of these types.
 pub(super) fn eval(of: &Moments, arguments: &[ArrayRef], types: &[SqlType]) -> Option<ArrayRef> {
     // Dates are packed as their midnights.
-    let mut moments = arguments.iter().zip(types).filter(|(_, ty)| is_moment(ty)).map(|(array, _)| array);
+    let mut moments = arguments.iter().zip(types).filter(|(_, ty)| has_date(ty)).map(|(array, _)| array);
     let first = moments.next()?.as_primitive_opt::<Int64Type>()?;
     let second = moments.next().map_or(Some(first), |second| second.as_primitive_opt::<Int64Type>())?;
     let result = |row: usize| {

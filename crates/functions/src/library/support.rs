@@ -2,10 +2,11 @@
 
 pub use crate::documents::{document_of, document_text, stored_of, tree_charge};
 
-use super::moments::{self, Moments, is_moment};
+use super::moments::{self, Moments};
 use crate::arrow_map::{ValueArrayBuilder, value_at};
 use crate::operators::coerce;
 use crate::typing::collation::{StringOperand, aggregate_collations, aggregate_result};
+use crate::typing::has_date;
 use crate::typing::{display_length, string_of_length};
 use arrow::array::{Array, ArrayRef, AsArray, StringViewArray, StringViewBuilder};
 use arrow::datatypes::Int64Type;
@@ -463,7 +464,7 @@ impl ScalarKernel for RowKernel {
     fn eval_arrays(&self, arguments: &[ArrayRef], context: &StatementContext) -> Option<SqlResult<ArrayRef>> {
         if let Some(eval) = self.def.eval_moments.filter(|_| self.is_of_moments()) {
             let values = arguments.iter().zip(&self.types);
-            let values = values.map(|(array, ty)| if is_moment(ty) { Some(Value::Null) } else { constant(array, ty) });
+            let values = values.map(|(array, ty)| if has_date(ty) { Some(Value::Null) } else { constant(array, ty) });
             let values: Vec<Value> = values.collect::<Option<_>>()?;
             let of = eval(&self.args(&values, context))?;
             if let Err(error) = context.kill.check() {
@@ -497,7 +498,7 @@ impl RowKernel {
 
     /// Whether it is an integer of columns of dates.
     fn is_of_moments(&self) -> bool {
-        let count = self.types.iter().filter(|ty| is_moment(ty)).count();
+        let count = self.types.iter().filter(|ty| has_date(ty)).count();
         let is_integer = matches!(self.result, SqlType::Int { unsigned: false, .. });
         self.def.eval_moments.is_some() && is_integer && (1..=2).contains(&count)
     }
