@@ -7,7 +7,7 @@
 //! Knows: table definitions, the row store, segments. Must not know: SQL text, plans, sessions.
 //!
 //! Reading order: `entry`, `rows`, `level` (with `load`), `seal`, `merge`, `background`, `tables`, `columns`,
-//! `snapshot`, `address`, `bulk_change`, `chunk`, `places`, `segment_update`, `copy`.
+//! `snapshot`, `address`, `bulk_change`, `chunk`, `places`, `segment_update`, `copy`, `row_sample`.
 
 mod address;
 mod background;
@@ -22,6 +22,7 @@ mod level;
 mod listed_segment;
 mod merge;
 mod places;
+mod row_sample;
 mod rows;
 mod seal;
 mod segment_update;
@@ -38,6 +39,7 @@ pub use level::load::SEGMENT_BYTES_MAX;
 pub use level::{ColumnTable, SegmentManifest, TableState, TableStatus};
 pub use listed_segment::ListedSegment;
 pub use places::{FoundPlaces, Place};
+pub use row_sample::RowSample;
 pub use seal::{SEAL_ROWS_MAX, SealOutcome};
 pub use segment_update::{BULK_ROWS_MIN, SegmentUpdate, delete_segment_rows, value_bytes};
 pub use snapshot::{COPY_CHANGES_MAX, ColumnSnapshot, VisibleSegment};

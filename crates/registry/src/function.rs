@@ -167,6 +167,12 @@ pub trait ScalarKernel: Any + Debug + Send + Sync {
         false
     }
 
+    /// Whether it is volatile for nothing but another value in each call (`UUID()`): it waits for nothing, and a call that nobody has asked
+    /// for changes nothing.
+    fn is_generator(&self) -> bool {
+        false
+    }
+
     /// Whether it assigns a user variable, so that a row sees what the row before it assigned: rows are then evaluated one at a time.
     fn assigns_variables(&self) -> bool {
         false

@@ -448,6 +448,23 @@ fn check_length(key: &[u8]) -> SqlResult<()> {
     Ok(())
 }
 
+/// A key that lies `part` of `parts` of the way from one key to another, as far as the eight bytes tell in which they first differ.
+pub fn key_between(first: &[u8], last: &[u8], part: u64, parts: u64) -> Vec<u8> {
+    let common = first.iter().zip(last).take_while(|(first, last)| first == last).count();
+    let number = |key: &[u8]| {
+        let tail = key.get(common..).unwrap_or_default();
+        u64::from_be_bytes(std::array::from_fn(|at| tail.get(at).copied().unwrap_or(0)))
+    };
+    let (low, high) = (number(first), number(last));
+    if part == 0 {
+        return first.to_vec();
+    }
+    let way = u128::from(high.saturating_sub(low)) * u128::from(part) / u128::from(parts.max(1));
+    let mut key = first[..common].to_vec();
+    key.extend_from_slice(&low.saturating_add(way as u64).to_be_bytes());
+    key
+}
+
 /// The first key after all keys that begin with `prefix`.
 pub(crate) fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|byte| *byte != u8::MAX)?;

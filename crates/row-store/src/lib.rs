@@ -58,6 +58,7 @@ mod redo;
 mod routine_codec;
 mod row_cache;
 mod row_key;
+mod sample;
 mod sealing;
 mod sorter;
 mod statistics;
@@ -86,7 +87,7 @@ pub use directory_lock::DirectoryLock;
 pub use error::{DuplicateKey, StoreError, StoreResult};
 pub use follower::Follower;
 pub use gate::DiskRoom;
-pub use index_key::{Direction, KeyRange, RowKeyBuf, ValueRange};
+pub use index_key::{Direction, KeyRange, RowKeyBuf, ValueRange, key_between};
 pub use locks::{BACKGROUND_FAMILY, LockInfo, LockStrength, LockWaitEvent, LockWaits, RowLock, WaitTimes};
 pub use nearest::Nearest;
 pub use options::{
@@ -99,6 +100,7 @@ pub use read_view::{Cursor, DeltaRows, IndexEntry, ReadView};
 pub use redo::{LogContents, LogDamage, LogPlace};
 pub use row_cache::RowCacheStatus;
 pub use row_key::RowKey;
+pub use sample::{KeptSample, SampledRows};
 pub use sealing::Sealing;
 pub use statistics::TableStatistics;
 pub use store::{

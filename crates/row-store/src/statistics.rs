@@ -84,6 +84,7 @@ impl RowStore {
             sampled.insert(codec.id, sample_index(&view, table, codec, rows)?);
         }
         *table.data.distinct.write() = sampled;
+        self.0.samples.forget(table);
         table.data.changes.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }

@@ -1,6 +1,9 @@
 //! The part of a store that plans and changes use.
 
-use crate::{BulkLoad, Nearest, ReadView, Row, RowStore, Table, TableStatistics, Transaction, TransactionOptions};
+use crate::{
+    BulkLoad, KeptSample, Nearest, ReadView, Row, RowStore, SampledRows, Table, TableStatistics, Transaction,
+    TransactionOptions,
+};
 use squall_catalog::{IndexId, TableDef};
 use squall_types::SqlResult;
 use std::fmt::Debug;
@@ -20,6 +23,18 @@ pub trait TableStore: Debug + Send + Sync {
 
     /// See [`RowStore::distinct_prefixes`].
     fn distinct_prefixes(&self, table: &Table, index: IndexId) -> Option<Vec<u64>>;
+
+    /// See [`RowStore::sample_rows`].
+    ///
+    /// # Errors
+    /// Those of reading the rows.
+    fn sample_rows(&self, table: &Arc<Table>) -> SqlResult<SampledRows>;
+
+    /// See [`RowStore::kept_sample`].
+    fn kept_sample(&self, table: &Table) -> Option<Arc<dyn KeptSample>>;
+
+    /// See [`RowStore::keep_sample`].
+    fn keep_sample(&self, table: &Table, sample: Arc<dyn KeptSample>);
 
     /// See [`RowStore::read_view`].
     fn read_view(&self) -> ReadView;
@@ -68,6 +83,18 @@ impl TableStore for RowStore {
 
     fn distinct_prefixes(&self, table: &Table, index: IndexId) -> Option<Vec<u64>> {
         RowStore::distinct_prefixes(self, table, index)
+    }
+
+    fn sample_rows(&self, table: &Arc<Table>) -> SqlResult<SampledRows> {
+        RowStore::sample_rows(self, table)
+    }
+
+    fn kept_sample(&self, table: &Table) -> Option<Arc<dyn KeptSample>> {
+        RowStore::kept_sample(self, table)
+    }
+
+    fn keep_sample(&self, table: &Table, sample: Arc<dyn KeptSample>) {
+        RowStore::keep_sample(self, table, sample);
     }
 
     fn read_view(&self) -> ReadView {

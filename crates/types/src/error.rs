@@ -711,6 +711,7 @@ error_codes! {
     DefaultRefersAutoIncrement = 3768, b"HY000", "Default value expression of column '%s' cannot refer to an auto-increment column.";
     DefaultValueGenerated = 3770, b"HY000", "Default value expression of column '%s' contains a disallowed function: %s.";
     DefaultNonPrior = 3771, b"HY000", "Default value expression of column '%s' cannot refer to a column defined after it if that column is a generated column or has an expression as default value.";
+    DefaultAsValueGenerated = 3773, b"HY000", "DEFAULT function cannot be used with default value expressions.";
     ForeignKeyIncompatibleColumns = 3780, b"HY000", "Referencing column '%s' and referenced column '%s' in foreign key constraint '%s' are incompatible.";
     FunctionalIndexRowValue = 3800, b"HY000", "Expression of functional index '%s' cannot refer to a row value.";
     NonBooleanCheckConstraint = 3812, b"HY000", "An expression of non-boolean type specified to a check constraint '%s'.";

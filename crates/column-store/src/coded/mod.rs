@@ -15,7 +15,8 @@ pub use strings::ByteStrings;
 
 use crate::domain::{Datum, Domain};
 use arrow::buffer::NullBuffer;
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
+use std::hash::Hash;
 use std::sync::Arc;
 
 /// One column of a segment, or of delta rows that are not in one yet.
@@ -192,6 +193,12 @@ impl IntegerCodes {
     }
 }
 
+fn counts<T: Hash + Eq>(values: impl Iterator<Item = T>) -> Vec<usize> {
+    let mut counts: FxHashMap<T, usize> = FxHashMap::default();
+    values.for_each(|value| *counts.entry(value).or_default() += 1);
+    counts.into_values().collect()
+}
+
 impl CodedColumn {
     /// Number of rows.
     pub fn rows(&self) -> usize {
@@ -261,12 +268,17 @@ impl CodedColumn {
 
     /// Different values but NULL, which all rows are looked at for; `None` for floating point numbers.
     pub fn distinct_values(&self) -> Option<usize> {
-        let rows = (0..self.rows()).filter(|row| !self.is_null(*row));
+        self.value_counts(0..self.rows()).map(|counts| counts.len())
+    }
+
+    /// How many of some rows have each of their different values but NULL, in no order; `None` for floating point numbers.
+    pub fn value_counts(&self, rows: impl Iterator<Item = usize>) -> Option<Vec<usize>> {
+        let rows = rows.filter(|row| !self.is_null(*row));
         match &self.values {
             CodedValues::Integers(IntegerCodes { codes, .. }) | CodedValues::Dictionary { codes, .. } => {
-                Some(rows.map(|row| codes.get(row)).collect::<FxHashSet<u64>>().len())
+                Some(counts(rows.map(|row| codes.get(row))))
             }
-            CodedValues::Bytes(strings) => Some(rows.map(|row| strings.value(row)).collect::<FxHashSet<&[u8]>>().len()),
+            CodedValues::Bytes(strings) => Some(counts(rows.map(|row| strings.value(row)))),
             CodedValues::Floats(_) => None,
         }
     }

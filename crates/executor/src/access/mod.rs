@@ -22,6 +22,7 @@ pub mod predicate;
 mod provider;
 pub mod range;
 pub mod scan;
+pub(crate) mod scan_conditions;
 pub mod table;
 pub mod terms;
 pub mod virtual_table;

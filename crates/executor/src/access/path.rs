@@ -8,7 +8,7 @@ use super::predicate::Predicate;
 use super::range::{EncodedRange, IndexRanges, index_ranges};
 use super::terms;
 use squall_catalog::{IndexDef, IndexId, PartitionSet, TableDef};
-use squall_row_store::{Direction, ReadView, Table, TableStore, ValueRange};
+use squall_row_store::{Direction, ReadView, Table, TableStore, ValueRange, key_between};
 use squall_types::{SqlResult, Value};
 use std::sync::Arc;
 
@@ -425,20 +425,8 @@ impl KeySpace {
 
     /// Keys that cut the space into `pieces` of about the same width.
     pub fn cuts(&self, pieces: usize) -> Vec<Vec<u8>> {
-        let common = self.first.iter().zip(&self.last).take_while(|(a, b)| a == b).count();
-        let number = |key: &[u8]| {
-            let tail = key.get(common..).unwrap_or_default();
-            u64::from_be_bytes(std::array::from_fn(|at| tail.get(at).copied().unwrap_or(0)))
-        };
-        let (first, last) = (u128::from(number(&self.first)), u128::from(number(&self.last)));
-        let mut cuts: Vec<Vec<u8>> = (1..pieces as u128)
-            .map(|piece| {
-                let at = first + (last - first) * piece / pieces as u128;
-                let mut key = self.first[..common].to_vec();
-                key.extend_from_slice(&(at as u64).to_be_bytes());
-                key
-            })
-            .collect();
+        let cut = |piece| key_between(&self.first, &self.last, piece, pieces as u64);
+        let mut cuts: Vec<Vec<u8>> = (1..pieces as u64).map(cut).collect();
         cuts.dedup();
         cuts
     }

@@ -6,6 +6,7 @@ use super::column_scan::ColumnScanExec;
 use super::filter::predicate_of;
 use super::path::{AccessPath, choose};
 use super::scan::RowScanExec;
+use super::scan_conditions::ScanConditions;
 use super::table::{RowTable, unqualified};
 use crate::env::StatementEnv;
 use async_trait::async_trait;
@@ -70,7 +71,8 @@ impl RowTable {
         let sort_exprs = Arc::new(self.sort_exprs(&projection, state)?);
         let scan = RowScanExec::new(Arc::new(self.clone()), path, projection, sort_exprs, Direction::Forward, limit);
         let view = env.view().map_err(datafusion_error)?;
-        let scan = scan.chosen_by(chosen);
+        let conditions = ScanConditions::new(self, &filters_of_values(filters), &env.context.settings.time_zone);
+        let scan = scan.chosen_by(chosen).below(Arc::new(conditions));
         scan.split(view, &self.table, state.config().target_partitions()).map_err(datafusion_error)
     }
 

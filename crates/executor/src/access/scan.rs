@@ -5,6 +5,7 @@ use super::key::storage_range;
 use super::lock::TableLock;
 use super::path::{AccessPath, KeySpace};
 use super::range::EncodedRange;
+use super::scan_conditions::ScanConditions;
 use super::table::{RowTable, SortExprs};
 use crate::env::StatementEnv;
 use crate::operator::{Operator, estimated, execution_plan};
@@ -66,6 +67,8 @@ pub struct RowScanExec {
     answers: bool,
     /// The choice of its path, if that depends on parameters. Another path may have taken the place of the chosen one since.
     chosen: Option<Arc<ChosenPath>>,
+    /// The conditions above it, by which it estimates.
+    conditions: Arc<ScanConditions>,
     /// The ranges that each partition reads.
     partitions: Arc<Vec<Vec<EncodedRange>>>,
     properties: Arc<PlanProperties>,
@@ -114,6 +117,7 @@ impl RowScanExec {
             may_end_early: false,
             answers: false,
             chosen: None,
+            conditions: Arc::default(),
             partitions,
             properties,
             metrics: ExecutionPlanMetricsSet::new(),
@@ -135,12 +139,27 @@ impl RowScanExec {
             self.fetch,
             self.partitions.clone(),
         );
-        RowScanExec { chosen: self.chosen.clone(), ..reversed }
+        RowScanExec { chosen: self.chosen.clone(), conditions: self.conditions.clone(), ..reversed }
     }
 
     /// The same scan with the choice of its path.
     pub(super) fn chosen_by(self, chosen: Option<Arc<ChosenPath>>) -> Self {
         RowScanExec { chosen, ..self }
+    }
+
+    /// The same scan with the conditions above it.
+    pub(super) fn below(self, conditions: Arc<ScanConditions>) -> Self {
+        RowScanExec { conditions, ..self }
+    }
+
+    /// The share of the table's rows that the conditions above it leave, as far as that is known.
+    pub fn share_left(&self) -> f64 {
+        self.conditions.share_left(&self.source, &self.path)
+    }
+
+    /// Whether its estimate reckons with the conditions above it.
+    pub fn knows_conditions(&self) -> bool {
+        self.conditions.is_known(&self.source, &self.path)
     }
 
     /// The same scan along a path that differs in nothing but the keys of its ranges.
@@ -172,7 +191,9 @@ impl RowScanExec {
     /// The same table along another path.
     pub fn along(&self, path: AccessPath, direction: Direction) -> Self {
         let (source, projection, sort_exprs) = (self.source.clone(), self.projection.clone(), self.sort_exprs.clone());
-        Self::new(source, path, projection, sort_exprs, direction, self.fetch).chosen_by(self.chosen.clone())
+        Self::new(source, path, projection, sort_exprs, direction, self.fetch)
+            .chosen_by(self.chosen.clone())
+            .below(self.conditions.clone())
     }
 
     /// Splits the scan among up to `count` partitions if it is big, each a run of keys.
@@ -198,9 +219,9 @@ impl RowScanExec {
             }
         }
         pieces.push(vec![EncodedRange { low, high: range.high.clone() }]);
-        let RowScanExec { source, path, projection, sort_exprs, direction, fetch, chosen, .. } = self;
+        let RowScanExec { source, path, projection, sort_exprs, direction, fetch, chosen, conditions, .. } = self;
         let split = Self::with_partitions(source, path, projection, sort_exprs, direction, fetch, Arc::new(pieces));
-        Ok(split.chosen_by(chosen))
+        Ok(split.chosen_by(chosen).below(conditions))
     }
 
     /// Whether [`RowScanExec::for_values`] can give the scan for other values.
@@ -338,11 +359,15 @@ impl Operator for RowScanExec {
     }
 
     fn estimate(&self, _: &[Arc<Statistics>], partition: Option<usize>) -> Result<Arc<Statistics>> {
-        let mut rows = self.path.rows.min(self.fetch.map_or(f64::MAX, |fetch| fetch as f64)).max(0.0);
+        let left = self.conditions.rows_left(&self.source, &self.path);
+        let mut rows = left.min(self.fetch.map_or(f64::MAX, |fetch| fetch as f64)).max(0.0);
         if partition.is_some() {
             rows /= self.partitions.len().max(1) as f64;
         }
-        Ok(estimated(&self.schema(), rows, Some(self.source.row_bytes(&self.projection))))
+        let estimated = estimated(&self.schema(), rows, Some(self.source.row_bytes(&self.projection)));
+        let mut estimated = Arc::unwrap_or_clone(estimated);
+        estimated.column_statistics = self.conditions.columns(&self.source, &self.path, &self.projection);
+        Ok(Arc::new(estimated))
     }
 
     fn limit(&self) -> Option<usize> {

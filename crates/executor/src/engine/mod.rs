@@ -17,6 +17,7 @@ use crate::rules::null_safe_keys::{extract_keys, join_by_keys};
 use crate::rules::null_supply::HideConstants;
 use crate::rules::optimize_subqueries::OptimizeSubqueries;
 use crate::rules::push_filters::PushFiltersDown;
+use crate::rules::scan_filters::ScanFiltersRule;
 use crate::star;
 use crate::stopping::stoppable;
 use datafusion::catalog::default_table_source::source_as_provider;
@@ -119,7 +120,7 @@ pub fn session_state(options: &EngineOptions) -> SessionState {
 }
 
 /// DataFusion's physical rules, with [`HideConstants`] and [`HideBuildOrder`] before the one that decides which sorts are needed, and
-/// [`JoinOrderRule`] before each that pushes projections down.
+/// [`JoinOrderRule`] before each that pushes projections down; [`ScanFiltersRule`] before all of them, so that they estimate well.
 ///
 /// Without the rules that push filters down: the logical ones have done so, and these tell the columns of a join's two
 /// sides apart by name alone, so that a filter on one side's `n` can end up on the other side's.
@@ -136,6 +137,7 @@ fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     rules.retain(|rule| !unwanted.iter().any(|name| rule.name() == name));
     let at = rules.iter().position(|rule| rule.name() == EnsureRequirements::new().name()).unwrap_or(0);
     rules.splice(at..at, [Arc::new(HideConstants) as _, Arc::new(HideBuildOrder) as _]);
+    rules.insert(0, Arc::new(ScanFiltersRule));
     let pushing = ProjectionPushdown::new();
     let with_order = |rule: Arc<dyn PhysicalOptimizerRule + Send + Sync>| {
         let before = (rule.name() == pushing.name()).then(|| Arc::new(JoinOrderRule) as _);

@@ -13,6 +13,7 @@ use arrow::compute::{and, take};
 use arrow::datatypes::{Int64Type, SchemaRef, UInt64Type};
 use arrow::record_batch::RecordBatch;
 use datafusion::common::cast::as_boolean_array;
+use datafusion::common::stats::Precision;
 use datafusion::common::{JoinSide, Result, ScalarValue, Statistics, internal_datafusion_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
@@ -79,6 +80,15 @@ pub struct InnerTable {
     pub filter: Option<Arc<dyn PhysicalExpr>>,
     /// The output expressions over the scan's columns; `None` for the columns themselves.
     pub output: Option<Vec<Arc<dyn PhysicalExpr>>>,
+}
+
+impl InnerTable {
+    /// Rows that one look-up gives, nearly.
+    fn rows_per_key(&self) -> f64 {
+        let source = &self.scan.source;
+        let found = source.def.indexes.get(self.index).map(|index| source.rows_per_key(index, self.keys.len()));
+        found.unwrap_or(1.0) * self.scan.share_left()
+    }
 }
 
 /// The operator.
@@ -246,7 +256,14 @@ impl Operator for IndexLookupJoinExec {
     fn estimate(&self, inputs: &[Arc<Statistics>], _: Option<usize>) -> Result<Arc<Statistics>> {
         let mut statistics = Statistics::new_unknown(&self.schema());
         if let Some(outer) = inputs.first() {
-            statistics.num_rows = outer.num_rows.to_inexact();
+            let found = self.inner.rows_per_key();
+            let of_each = match self.kept {
+                Kept::Pairs => found,
+                Kept::PairsAndUnmatched => found.max(1.0),
+                Kept::Matched | Kept::Unmatched => found.min(1.0),
+            };
+            let rows = |rows: &usize| Precision::Inexact((*rows as f64 * of_each).ceil() as usize);
+            statistics.num_rows = outer.num_rows.get_value().map_or(Precision::Absent, rows);
         }
         Ok(Arc::new(statistics))
     }

@@ -28,7 +28,7 @@ use squall_types::SqlType;
 use std::sync::Arc;
 
 /// Cost of one row that a look-up finds.
-const COST_FOUND: f64 = 4.0;
+pub(super) const COST_FOUND: f64 = 4.0;
 
 /// By how many times more rows each join may give; see [`doubt`].
 const DOUBT_PER_JOIN: f64 = 4.0;
@@ -231,9 +231,9 @@ fn choose(
 }
 
 /// The scan below a join's side, the filter over it, and what comes out, over the scan's columns.
-type InnerScan = (RowScanExec, Option<Arc<dyn PhysicalExpr>>, Option<Vec<Arc<dyn PhysicalExpr>>>);
+pub(super) type InnerScan = (RowScanExec, Option<Arc<dyn PhysicalExpr>>, Option<Vec<Arc<dyn PhysicalExpr>>>);
 
-fn inner_scan(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<InnerScan>> {
+pub(super) fn inner_scan(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<InnerScan>> {
     if let Some(scan) = RowScanExec::replaceable(plan) {
         return Ok(Some((scan.clone(), None, None)));
     }
@@ -314,7 +314,10 @@ fn column_scan_as_rows(scan: &ColumnScanExec) -> Result<Option<InnerScan>> {
 }
 
 /// An expression over what comes out of a side, over the scan's columns.
-fn over_scan(expr: &Arc<dyn PhysicalExpr>, output: Option<&[Arc<dyn PhysicalExpr>]>) -> Option<Arc<dyn PhysicalExpr>> {
+pub(super) fn over_scan(
+    expr: &Arc<dyn PhysicalExpr>,
+    output: Option<&[Arc<dyn PhysicalExpr>]>,
+) -> Option<Arc<dyn PhysicalExpr>> {
     let Some(output) = output else { return Some(expr.clone()) };
     let replaced = expr.clone().transform_down(|expr| {
         let of_column = expr.downcast_ref::<Column>().and_then(|column| output.get(column.index())).cloned();
@@ -326,7 +329,7 @@ fn over_scan(expr: &Arc<dyn PhysicalExpr>, output: Option<&[Arc<dyn PhysicalExpr
 }
 
 /// How the inner side of an equality, over the scan's columns, stands to a column of the table.
-fn key_source(expr: &Arc<dyn PhysicalExpr>, scan: &RowScanExec, ordinal: usize) -> Option<KeySource> {
+pub(super) fn key_source(expr: &Arc<dyn PhysicalExpr>, scan: &RowScanExec, ordinal: usize) -> Option<KeySource> {
     let column_of = |expr: &Arc<dyn PhysicalExpr>| scan.projection.get(expr.downcast_ref::<Column>()?.index()).copied();
     let sql_type = &scan.source.def.columns.get(ordinal)?.sql_type;
     match sql_type {

@@ -17,5 +17,6 @@ pub mod null_supply;
 pub mod optimize_subqueries;
 pub mod order;
 pub mod push_filters;
+pub mod scan_filters;
 pub mod seek_parts;
 pub mod seek_range;

@@ -228,12 +228,14 @@ impl ExprBuilder<'_> {
             let (left, right) = (self.to_digits(left, &target)?, self.to_digits(right, &target)?);
             return Ok(Pair { left, right, collation: None });
         }
-        // ENUM and SET are their text to strings and to each other, their number to numbers.
+        // ENUM and SET are their text to strings, dates and each other, their number to numbers.
         let left_text = is_text(&left_type);
         let right_text = is_text(&right_type);
         if left_text && right_text {
             return self.compared_as_strings(left, right, operation);
         }
+        let left = if has_date(&right_type) { self.member_text(left)? } else { left };
+        let right = if has_date(&left_type) { self.member_text(right)? } else { right };
         if let Some(target) = temporal_target(&left, &right)
             && let (Some(left), Some(right)) =
                 (self.to_temporal_operand(&left, &target)?, self.to_temporal_operand(&right, &target)?)
@@ -276,6 +278,14 @@ impl ExprBuilder<'_> {
         }
         let sql_type = string_of_length(display_length(&ty.sql_type), collation);
         self.convert(expr, &ExprType { sql_type, nullable: ty.nullable, coercibility: ty.coercibility })
+    }
+
+    /// An ENUM or SET as its text, anything else as it is.
+    fn member_text(&self, expr: BoundExpr) -> BuildResult {
+        match expr.sql_type() {
+            SqlType::Enum { collation, .. } | SqlType::Set { collation, .. } => self.to_text(expr, collation),
+            _ => Ok(expr),
+        }
     }
 
     /// An operand of a comparison as a HEX or UUID; NULL, with a warning, if it is none.

@@ -14,7 +14,7 @@ use datafusion::logical_expr::{
     Volatility as DataFusionVolatility,
 };
 use rustc_hash::FxHasher;
-use squall_accounting::GrowingCharge;
+use squall_accounting::{Charge, GrowingCharge};
 use squall_registry::{ExprType, Volatility};
 use squall_statement_context::{StatementContext, off_pool};
 use squall_types::{SqlResult, SqlType, Value};
@@ -133,7 +133,8 @@ impl CallUdf {
         let return_type = &self.call.ty.sql_type;
         let constant = args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
         if constant && self.call.volatility != Volatility::Volatile {
-            let value = self.call.kernel.eval(&self.scalar_values(args)?, &context)?;
+            let values = self.scalar_values(args, &context)?;
+            let value = self.call.kernel.eval(&values.values, &context)?;
             // A scalar is a copy of an array's element.
             if row_count == 1 && value.heap_bytes() > LONG_BYTES {
                 return Ok(ColumnarValue::Array(array_of_value(&value, return_type, 1)?));
@@ -191,7 +192,7 @@ impl CallUdf {
         context: &StatementContext,
     ) -> SqlResult<ArrayRef> {
         let mut builder = ValueArrayBuilder::new(&self.call.ty.sql_type, row_count);
-        let mut values = self.scalar_values(args)?;
+        let mut values = self.scalar_values(args, context)?;
         let mut charge = GrowingCharge::new(&context.memory);
         let kernel = &self.call.kernel;
         let is_pure = self.call.volatility != Volatility::Volatile && !kernel.is_external() && !kernel.waits();
@@ -205,10 +206,10 @@ impl CallUdf {
             let warnings = context.diagnostics.count();
             for (position, arg) in args.iter().enumerate() {
                 if let ColumnarValue::Array(array) = arg {
-                    values[position] = value_at(array, row, &self.arg_types[position])?;
+                    values.set(position, value_at(array, row, &self.arg_types[position])?)?;
                 }
             }
-            let value = self.call.kernel.eval(&values, context)?;
+            let value = self.call.kernel.eval(&values.values, context)?;
             charge.grow(value.heap_bytes())?;
             builder.append(&value)?;
             if let Some(repeats) = &mut repeats {
@@ -223,14 +224,32 @@ impl CallUdf {
     }
 
     /// The values of scalar arguments, with NULL in the places of arrays.
-    fn scalar_values(&self, args: &[ColumnarValue]) -> SqlResult<Vec<Value>> {
-        args.iter()
-            .zip(&self.arg_types)
-            .map(|(arg, sql_type)| match arg {
-                ColumnarValue::Scalar(scalar) => scalar_to_value(scalar, sql_type),
-                ColumnarValue::Array(_) => Ok(Value::Null),
-            })
-            .collect()
+    fn scalar_values(&self, args: &[ColumnarValue], context: &StatementContext) -> SqlResult<ArgumentValues> {
+        let mut values =
+            ArgumentValues { values: vec![Value::Null; args.len()], bytes: 0, charge: context.memory.charge() };
+        for (position, (arg, sql_type)) in args.iter().zip(&self.arg_types).enumerate() {
+            if let ColumnarValue::Scalar(scalar) = arg {
+                values.set(position, scalar_to_value(scalar, sql_type)?)?;
+            }
+        }
+        Ok(values)
+    }
+}
+
+/// The arguments of one row. Long ones are charged: a call may have many of them.
+struct ArgumentValues {
+    values: Vec<Value>,
+    bytes: usize,
+    charge: Charge,
+}
+
+impl ArgumentValues {
+    fn set(&mut self, position: usize, value: Value) -> SqlResult<()> {
+        let place = &mut self.values[position];
+        let (old, new) = (place.heap_bytes(), value.heap_bytes());
+        *place = value;
+        self.bytes = self.bytes - old + new;
+        if old.max(new) > LONG_BYTES { self.charge.resize(self.bytes) } else { Ok(()) }
     }
 }
 

@@ -17,7 +17,7 @@ pub const FUNCTIONS: &[Def] = &[
     Def::new("NOW", (0, 1), moment_type, |args| Ok(moment(args, coerce::now(args.context))))
         .also(&["CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP"])
         .stable(),
-    Def::new("SYSDATE", (0, 1), moment_type, sysdate).volatile(),
+    Def::new("SYSDATE", (0, 1), moment_type, sysdate).generating(),
     Def::new("CURDATE", (0, 0), date_type, |args| Ok(Value::Date(coerce::now(args.context).date())))
         .also(&["CURRENT_DATE"])
         .stable(),

@@ -24,7 +24,7 @@ pub const FUNCTIONS: &[Def] = &[
     )
     .also(&["SHA"]),
     Def::new("SHA2", (2, 2), sha2_type, sha2_digest),
-    Def::new("RANDOM_BYTES", (1, 1), result::bytes, random_bytes).volatile(),
+    Def::new("RANDOM_BYTES", (1, 1), result::bytes, random_bytes).generating(),
 ];
 
 fn hex(bytes: &[u8]) -> String {

@@ -45,9 +45,6 @@ fn unsigned(binding: &Binding<'_>) -> SqlResult<ExprType> {
 }
 
 fn same_as_second(binding: &Binding<'_>) -> SqlResult<ExprType> {
-    if binding.literal(1).is_none() {
-        return Err(SqlError::new(ErrorCode::WrongArguments, &[&"NAME_CONST"]));
-    }
     Ok(binding.arguments.get(1).map_or(boolean_type(true), |argument| argument.expr_type.clone()))
 }
 

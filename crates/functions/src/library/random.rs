@@ -72,6 +72,10 @@ impl ScalarFunction for Rand {
 struct StatementRandom;
 
 impl ScalarKernel for StatementRandom {
+    fn is_generator(&self) -> bool {
+        true
+    }
+
     fn eval(&self, _arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
         let mut number = 0.0;
         let step = |packed: u64| {
@@ -106,6 +110,10 @@ struct RowRandom {
 }
 
 impl ScalarKernel for RowRandom {
+    fn is_generator(&self) -> bool {
+        true
+    }
+
     fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {
         let seed = match arguments.first() {
             Some(value) => coerce::to_integer(value, &self.seed, context)?.unwrap_or(0),

@@ -47,6 +47,8 @@ pub struct Def {
     pub runs_texts: bool,
     /// Whether its result takes at most a few times the memory of its arguments, for any declared type.
     pub proportional: bool,
+    /// See [`ScalarKernel::is_generator`].
+    pub generator: bool,
     /// See [`ScalarFunction::fused`]: the inner function's name, and that of the one that does both.
     pub fused: &'static [(&'static str, &'static str)],
     /// The type of the result.
@@ -91,6 +93,7 @@ impl Def {
             external: false,
             runs_texts: false,
             proportional: false,
+            generator: false,
             fused: &[],
             result,
             eval,
@@ -148,6 +151,11 @@ impl Def {
     /// That differs from call to call or does something.
     pub const fn volatile(self) -> Def {
         Def { volatility: Volatility::Volatile, ..self }
+    }
+
+    /// That gives another value in each call: see [`ScalarKernel::is_generator`].
+    pub const fn generating(self) -> Def {
+        Def { generator: true, ..self.volatile() }
     }
 
     /// That may wait for something, and so is volatile.
@@ -445,6 +453,10 @@ impl ScalarKernel for RowKernel {
 
     fn is_proportional(&self) -> bool {
         self.def.proportional
+    }
+
+    fn is_generator(&self) -> bool {
+        self.def.generator
     }
 
     fn eval(&self, arguments: &[Value], context: &StatementContext) -> SqlResult<Value> {

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The family.
 pub const FUNCTIONS: &[Def] = &[
-    Def::new("UUID", (0, 0), uuid_type, |args| Ok(args.string(text_of(&next_uuid())))).volatile(),
-    Def::new("UUID_SHORT", (0, 0), short_type, |_| Ok(Value::UInt(next_short()))).volatile(),
+    Def::new("UUID", (0, 0), uuid_type, |args| Ok(args.string(text_of(&next_uuid())))).generating(),
+    Def::new("UUID_SHORT", (0, 0), short_type, |_| Ok(Value::UInt(next_short()))).generating(),
     Def::new("IS_UUID", (1, 1), result::boolean, |args| Ok(Value::from(parse(&args.text(0)).is_some()))),
     Def::new("UUID_TO_BIN", (1, 2), binary_type, uuid_to_bin),
     Def::new("BIN_TO_UUID", (1, 2), result::short_text, bin_to_uuid),

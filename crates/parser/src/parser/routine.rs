@@ -543,12 +543,7 @@ impl Parser<'_> {
                 parser.expect_kind(TokenKind::Equal)?;
                 let start = parser.current.start;
                 let value = parser.expr()?;
-                match value.peeled() {
-                    Expr::Literal(_) | Expr::Column(_) | Expr::UserVariable(_) | Expr::SystemVariable(_) => {
-                        Ok((name, value))
-                    }
-                    _ => Err(parser.syntax_error(start)),
-                }
+                if is_simple_value(&value) { Ok((name, value)) } else { Err(parser.syntax_error(start)) }
             })?;
         }
         Ok(Statement::Signal(Box::new(Signal { resignal, condition, items })))
@@ -562,12 +557,11 @@ impl Parser<'_> {
         }
         self.expect(K::Diagnostics)?;
         let what = if self.accept(K::Condition) {
-            let simple =
-                matches!(self.current.kind, TokenKind::Integer | TokenKind::At | TokenKind::AtAt) || self.at_ident();
-            if !simple {
-                return Err(self.unexpected());
-            }
+            let start = self.current.start;
             let number = self.primary()?;
+            if !is_simple_value(&number) {
+                return Err(self.syntax_error(start));
+            }
             DiagnosticsItems::Condition { number, items: self.diagnostics_items(CONDITION_ITEMS)? }
         } else {
             DiagnosticsItems::Statement(self.diagnostics_items(&["NUMBER", "ROW_COUNT"])?)
@@ -587,6 +581,11 @@ impl Parser<'_> {
             Ok(DiagnosticsItem { target, name })
         })
     }
+}
+
+/// Whether a value can be given to SIGNAL, or as a condition's number: a literal, a column or local variable, or a variable.
+fn is_simple_value(value: &Expr) -> bool {
+    matches!(value.peeled(), Expr::Literal(_) | Expr::Column(_) | Expr::UserVariable(_) | Expr::SystemVariable(_))
 }
 
 /// The items that SIGNAL can set.

@@ -696,6 +696,9 @@ impl Context<'_> {
                 BoundExpr::Literal(Value::Int(0), column.ty.clone())
             }
             squall_catalog::ColumnDefault::Now => self.binder.builder().call("NOW", Vec::new())?,
+            squall_catalog::ColumnDefault::Expression(_) => {
+                return Err(SqlError::new(ErrorCode::DefaultAsValueGenerated, &[]));
+            }
             _ => return Err(SqlError::new(ErrorCode::NoDefaultForField, &[&definition.name])),
         };
         // The column stays in the expression: its default is shown to accounts that may read it.

@@ -377,9 +377,10 @@ impl Context<'_> {
             && name.table.is_none()
         {
             // A column of FROM comes before an alias of the select list, if there is one of that name and not several.
+            let named = Self::item_named(name, items, Clause::Group)?;
             let block_scope = &self.frame()?.scope;
             if !matches!(block_scope.find(None, None, &name.column), Found::One(_))
-                && let Some(item) = items.iter().find(|item| eq_ignore_case(&item.name, &name.column))
+                && let Some(item) = named
             {
                 return self.groupable(item);
             }
@@ -437,22 +438,27 @@ impl Context<'_> {
         }
         if let ast::Expr::Column(name) = expr
             && name.table.is_none()
-            && let Some(found) = self.item_named(name, items)?
+            && let Some(found) = Self::item_named(name, items, Clause::Order)?
         {
-            return Ok(found);
+            return Ok(found.expr.clone());
         }
         self.bind_expr(expr)
     }
 
-    /// The select list's expression of that name: an alias before a column.
-    fn item_named(&self, name: &ast::ColumnName, items: &[Item]) -> SqlResult<Option<BoundExpr>> {
-        let mut matching = items.iter().filter(|item| eq_ignore_case(&item.name, &name.column) && is_named(item));
-        let Some(first) = matching.next() else { return Ok(None) };
-        if matching.any(|item| item.expr != first.expr && item.aliased == first.aliased) {
-            return Err(SqlError::new(ErrorCode::NonUniqueColumn, &[&display_name(name), &Clause::Order]));
+    /// The select list's expression of that name. Two columns of one name are ambiguous; the first expression that is none is meant before
+    /// any that comes later.
+    fn item_named<'i>(name: &ast::ColumnName, items: &'i [Item], clause: Clause) -> SqlResult<Option<&'i Item>> {
+        let mut found: Option<&Item> = None;
+        for item in items.iter().filter(|item| eq_ignore_case(&item.name, &name.column) && is_named(item)) {
+            if !matches!(item.expr, BoundExpr::Column(_)) {
+                return Ok(Some(item));
+            }
+            if found.is_some_and(|found| found.expr != item.expr) {
+                return Err(SqlError::new(ErrorCode::NonUniqueColumn, &[&display_name(name), &clause]));
+            }
+            found = found.or(Some(item));
         }
-        let aliased = items.iter().find(|item| item.aliased && eq_ignore_case(&item.name, &name.column));
-        Ok(Some(aliased.unwrap_or(first).expr.clone()))
+        Ok(found)
     }
 
     /// A column as error messages of grouping show it: `database.table.column` without quotes.

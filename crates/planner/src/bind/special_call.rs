@@ -38,6 +38,19 @@ impl ScalarKernel for Identity {
 /// The name that ANY_VALUE's calls have in bound trees.
 pub(crate) const ANY_VALUE: &str = "ANY_VALUE";
 
+/// The function that names its value. It takes nothing but literals, with a sign or a collation perhaps.
+const NAME_CONST: &str = "NAME_CONST";
+
+fn is_written_constant(expr: &ast::Expr) -> bool {
+    match expr {
+        ast::Expr::Literal(_) => true,
+        ast::Expr::Unary { op: ast::UnaryOp::Minus, operand } | ast::Expr::Collate { operand, .. } => {
+            is_written_constant(operand)
+        }
+        _ => false,
+    }
+}
+
 impl Context<'_> {
     /// CHAR(): numbers as bytes, and as characters of a set. Where those take several bytes each number is one at least.
     fn bind_char(&mut self, args: Vec<BoundExpr>, charset: Option<&str>) -> SqlResult<BoundExpr> {
@@ -158,6 +171,9 @@ impl Context<'_> {
                 amount if days => self.bind_interval(base, amount, ast::IntervalUnit::Day, subtract),
                 _ => Err(SqlError::new(ErrorCode::WrongArguments, &[&name])),
             };
+        }
+        if upper == NAME_CONST && !call.arguments.iter().all(is_written_constant) {
+            return Err(SqlError::new(ErrorCode::WrongArguments, &[&NAME_CONST]));
         }
         if upper == ANY_VALUE
             && let [arg] = call.arguments.as_slice()

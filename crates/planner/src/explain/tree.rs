@@ -287,6 +287,10 @@ fn scan_label(scan: &RowScanExec) -> String {
 
 /// The cost and the number of rows, as far as they are known.
 fn estimate(plan: &Arc<dyn ExecutionPlan>) -> (Option<f64>, Option<usize>) {
+    // A scan's own estimate is of the rows that the conditions above it leave.
+    if let Some(scan) = RowScanExec::of(plan.as_ref()).filter(|scan| scan.fetch.is_none()) {
+        return (Some(scan.path.cost), Some(scan.path.rows.ceil() as usize));
+    }
     let cost = RowScanExec::of(plan.as_ref()).map(|scan| scan.path.cost);
     let statistics = StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new());
     (cost, statistics.ok().and_then(|statistics| statistics.num_rows.get_value().copied()))

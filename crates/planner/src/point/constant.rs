@@ -22,8 +22,8 @@ pub struct ConstantRow {
 }
 
 /// The row that a query is, if it is one. Whatever else there is to a query, and every error, is left to
-/// [`Binder::bind_query`]. So are volatile functions: some of them wait (`SLEEP`, `GET_LOCK`), which a connection's own
-/// thread must not do.
+/// [`Binder::bind_query`]. So are volatile functions, but for those that only give another value each time: some of them wait (`SLEEP`,
+/// `GET_LOCK`), which a connection's own thread must not do.
 pub fn constant_row(query: &ast::Query, binder: &Binder<'_>) -> Option<ConstantRow> {
     let items = plain_items(query)?;
     let noted = binder.context.diagnostics.count();
@@ -93,7 +93,7 @@ fn plain_items(query: &ast::Query) -> Option<&[ast::SelectItem]> {
 fn is_side_effect_free(expr: &BoundExpr) -> bool {
     let mut is_free = expr.is_brief();
     expr.visit(&mut |expr| match expr {
-        BoundExpr::Call(call) => is_free &= call.volatility != Volatility::Volatile,
+        BoundExpr::Call(call) => is_free &= call.volatility != Volatility::Volatile || call.kernel.is_generator(),
         BoundExpr::Opaque { .. } | BoundExpr::Column(_) | BoundExpr::Parameter { .. } => is_free = false,
         _ => {}
     });

@@ -43,6 +43,7 @@ use crate::meta::{self, TablePlace};
 use crate::options::{LockWait, StoreOptions, TableLock};
 use crate::read_view::first_found;
 use crate::row_cache::{RowCache, RowCacheStatus};
+use crate::sample::KeptSamples;
 use crate::table::row::Row;
 use crate::table::segment_level::read_manifest;
 use crate::table::{LogicalTable, Partitions, Table, TableData};
@@ -83,6 +84,7 @@ pub(crate) struct StoreInner {
     pub locks: Arc<LockTable>,
     pub row_cache: Arc<RowCache>,
     pub vector_memory: Arc<VectorMemory>,
+    pub samples: KeptSamples,
     /// The catalog as it is on disk.
     pub catalog: Mutex<Catalog>,
     pub data: RwLock<FxHashMap<TableId, Arc<TableData>>>,
@@ -134,6 +136,7 @@ impl RowStore {
             locks: Arc::new(LockTable::new()),
             row_cache: Arc::new(RowCache::new(options.row_cache_bytes)),
             vector_memory: Arc::default(),
+            samples: KeptSamples::default(),
             catalog: Mutex::new(catalog),
             data: RwLock::default(),
             leaving: Mutex::default(),

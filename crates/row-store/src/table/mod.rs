@@ -267,9 +267,14 @@ impl TableData {
         }
     }
 
+    /// A number that no other table has had, nor this one before all of its rows changed.
+    pub fn serial(&self) -> u64 {
+        self.serial.load(Ordering::Acquire)
+    }
+
     /// Where the cache has a row.
     fn cache_place<'a>(&self, key: &'a [u8]) -> Place<'a> {
-        Place::new(self.serial.load(Ordering::Acquire), key)
+        Place::new(self.serial(), key)
     }
 
     /// As [`TableData::row_changed`], of all rows.

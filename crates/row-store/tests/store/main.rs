@@ -17,5 +17,6 @@ mod model;
 mod packed;
 mod read_lock;
 mod row_cache;
+mod sample;
 mod segment_level;
 mod torn_log;

@@ -5,6 +5,7 @@ use crate::result::Outcome;
 use crate::session::{Session, StatementRun};
 use squall_catalog::NameKey;
 use squall_functions::build::literal_type;
+use squall_functions::operators::coerce::to_i64;
 use squall_parser::ast::{DiagnosticsItem, DiagnosticsItems, GetDiagnostics, VariableTarget};
 use squall_statement_context::{StatementContext, held_by_variable};
 use squall_types::condition::ConditionItem;
@@ -31,13 +32,8 @@ impl Session {
                 items.iter().try_for_each(|item| self.give(item, of_statement(&item.name), &run.context))?;
             }
             DiagnosticsItems::Condition { number, items } => {
-                let (number, _) = self.evaluate(number, run.request.sql, run.request.parameters, &run.context).await?;
-                let at = match number {
-                    Value::Int(number) => usize::try_from(number).ok(),
-                    Value::UInt(number) => usize::try_from(number).ok(),
-                    Value::String(text) => text.trim().parse().ok(),
-                    _ => None,
-                };
+                let (number, ty) = self.evaluate(number, run.request.sql, run.request.parameters, &run.context).await?;
+                let at = to_i64(&number, &ty, &run.context)?.and_then(|number| usize::try_from(number).ok());
                 let Some(condition) = at.and_then(|at| rows.get(at.checked_sub(1)?)) else {
                     // MySQL adds it to those that there are, and does not fail.
                     self.diagnostics.push(Level::Error, errors::no_such_condition());

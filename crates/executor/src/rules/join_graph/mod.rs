@@ -4,13 +4,15 @@
 //! its inputs and conditions (`graph`), the cheapest tree of them is searched (`search`), and made again (`build`). The search is
 //! dynamic programming over connected sets of inputs (Moerkotte and Neumann: "Dynamic programming strikes back", 2008), or greedy for
 //! many inputs (Fegaras: "A new heuristic for optimizing large queries", 1998). A semi or anti join only takes rows away, so it may come at
-//! any place once the input is joined that its keys are of.
+//! any place once the input is joined that its keys are of. Rows of a row table can be read or, one by one, looked up by an index (`lookup`): the search reckons with
+//! the cheaper way, and [`super::lookup_join`] takes it later.
 //!
 //! The rule runs before the one that decides which side of a join is hashed. Plans that run in one partition stay as written: small ones,
 //! where it does not matter, and those whose rows must come in a certain order. So do joins of locked rows.
 
 mod build;
 mod graph;
+mod lookup;
 mod search;
 
 use crate::rules::join_graph::graph::Graph;

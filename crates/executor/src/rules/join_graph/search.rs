@@ -1,6 +1,7 @@
 //! The cheapest tree of joins, by estimates of rows.
 
 use super::graph::{Graph, Input, Key, Set};
+use super::lookup::{Lookup, lookups_of, scan_cost};
 use crate::access::ColumnScanExec;
 use crate::operator::Operator as _;
 use crate::star::exec::StarExec;
@@ -21,6 +22,8 @@ const SELECTIVITY: f64 = 0.2;
 const COST_BUILD: f64 = 2.0;
 /// See [`COST_BUILD`].
 const COST_OUT: f64 = 1.0;
+/// See [`COST_BUILD`]: a row of a row table that is read in the order of its key.
+const COST_SCANNED: f64 = 8.0;
 /// A row of a column table that the keys of the other side leave out.
 const COST_SKIPPED: f64 = 0.2;
 
@@ -55,6 +58,8 @@ struct Search<'g> {
     rows: Vec<f64>,
     /// Whether keys of a join let the input read less.
     skips: Vec<bool>,
+    /// The indexes by which the rows of an input can be looked up.
+    lookups: Vec<Vec<Lookup>>,
     /// Distinct values of each class's keys, by input.
     classes: Vec<Vec<(usize, f64)>>,
     inputs_of_classes: Vec<ClassInputs>,
@@ -86,10 +91,12 @@ impl<'g> Search<'g> {
         let rows = graph.inputs.iter().map(|input| Some(*input.statistics.num_rows.get_value()? as f64));
         let rows: Vec<f64> = rows.map(|rows| rows.map(|rows| rows.max(1.0))).collect::<Option<_>>()?;
         let skips = graph.inputs.iter().map(|input| reads_by_keys(&input.plan)).collect();
+        let lookups = (0..graph.inputs.len()).map(|input| lookups_of(graph, input)).collect();
         let mut search = Search {
             graph,
             rows,
             skips,
+            lookups,
             classes: Vec::new(),
             inputs_of_classes: Vec::new(),
             composite: Vec::new(),
@@ -221,8 +228,20 @@ impl<'g> Search<'g> {
             0.0
         };
         let probed = probe.rows - skipped + skipped * COST_SKIPPED;
-        let cost = left.cost + right.cost + COST_BUILD * build.rows + probed + COST_OUT * rows;
+        let hashed = left.cost + right.cost + COST_BUILD * build.rows + probed;
+        let looked_up = self.cost_of_lookups((left_set, left), right_set);
+        let looked_up = looked_up.min(self.cost_of_lookups((right_set, right), left_set));
+        let cost = hashed.min(looked_up) + COST_OUT * rows;
         Some(Found { cost, rows, of: Some((left_set, right_set)) })
+    }
+
+    /// The cost of looking up the partners of a part's rows in an input, with that of the part.
+    fn cost_of_lookups(&self, (outer_set, outer): (Set, &Found), inner: Set) -> f64 {
+        if !inner.is_power_of_two() {
+            return f64::INFINITY;
+        }
+        let costs = self.lookups[inner.trailing_zeros() as usize].iter().map(|lookup| lookup.cost(outer_set));
+        outer.cost + outer.rows * COST_SCANNED * costs.fold(f64::INFINITY, f64::min)
     }
 
     fn input(&self, set: Set) -> &Input {
@@ -230,7 +249,10 @@ impl<'g> Search<'g> {
     }
 
     fn inputs(&self) -> FxHashMap<Set, Found> {
-        let input = |(at, rows): (usize, &f64)| (1 << at, Found { cost: 0.0, rows: *rows, of: None });
+        let input = |(at, rows): (usize, &f64)| {
+            let cost = COST_SCANNED * scan_cost(&self.graph.inputs[at]);
+            (1 << at, Found { cost, rows: *rows, of: None })
+        };
         self.rows.iter().enumerate().map(input).collect()
     }
 

@@ -1,0 +1,197 @@
+//! Rows from all over a table, by which planners judge conditions and columns.
+
+use crate::engine::AbstractTree;
+use crate::index_key::{Direction, KeyRange, key_between};
+use crate::read_view::ReadView;
+use crate::store::RowStore;
+use crate::table::{Row, Table};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use squall_types::SqlResult;
+use std::any::Any;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Tables of up to so many rows are read as a whole.
+const WHOLE_ROWS_MAX: u64 = 8192;
+/// Places of larger tables that are looked at. They cost a search each, and as much more when they have to be read from a disk.
+const PLACES: u64 = 256;
+/// Rows that are read at each.
+const ROWS_PER_PLACE: usize = 4;
+/// How often places are looked for between those that have rows.
+const ROUNDS: usize = 4;
+
+/// Memory of what planners have made of samples, of all tables together. What is not used makes room.
+const KEPT_BYTES_MAX: u64 = 32 << 20;
+/// Bytes of a usual one.
+const KEPT_BYTES: usize = 128 << 10;
+
+/// What a planner has made of a sample of a table's rows.
+pub trait KeptSample: Any + Send + Sync {
+    /// Its memory.
+    fn bytes(&self) -> usize;
+}
+
+/// Samples that are kept, by the serial numbers of tables.
+pub(crate) struct KeptSamples(Cache<u64, Arc<dyn KeptSample>, SampleWeight>);
+
+#[derive(Clone)]
+struct SampleWeight;
+
+impl Weighter<u64, Arc<dyn KeptSample>> for SampleWeight {
+    fn weight(&self, _: &u64, sample: &Arc<dyn KeptSample>) -> u64 {
+        sample.bytes().max(1) as u64
+    }
+}
+
+impl Default for KeptSamples {
+    fn default() -> Self {
+        KeptSamples(Cache::with_weighter(KEPT_BYTES_MAX as usize / KEPT_BYTES, KEPT_BYTES_MAX, SampleWeight))
+    }
+}
+
+impl KeptSamples {
+    /// The sample is not one of the table any more.
+    pub fn forget(&self, table: &Table) {
+        self.0.remove(&table.data.serial());
+    }
+}
+
+/// Rows from all over a table.
+#[derive(Debug, Default)]
+pub struct SampledRows {
+    /// Rows, place after place; those of a place follow each other in the table.
+    pub rows: Vec<Row>,
+    /// Numbers of the rows that are the first of their place.
+    pub places: Vec<usize>,
+    /// Whether these are all rows that there are.
+    pub is_whole: bool,
+}
+
+impl RowStore {
+    /// Rows of a table: all of a small one, and otherwise a few from each of many places. The places are as far from each other as the
+    /// table's files tell: each file has as many of them as is its share of the records, evenly between its first and its last key. Where
+    /// that meets gaps, more places are looked at between those that have rows.
+    ///
+    /// # Errors
+    /// Those of reading the rows.
+    pub fn sample_rows(&self, table: &Arc<Table>) -> SqlResult<SampledRows> {
+        let view = self.read_view();
+        let all = self.table_stats(table).row_count;
+        let mut sampled = SampledRows { is_whole: all <= WHOLE_ROWS_MAX, ..SampledRows::default() };
+        for storage in table.partitions().unwrap_or(std::slice::from_ref(table)) {
+            if sampled.is_whole {
+                sampled.add_all(&view, storage)?;
+                continue;
+            }
+            let rows = self.table_stats(storage).row_count;
+            sampled.add_some(&view, storage, rows, (PLACES * rows).div_ceil(all))?;
+        }
+        Ok(sampled)
+    }
+
+    /// What was last given to [`RowStore::keep_sample`], unless a tenth of the rows has changed since.
+    pub fn kept_sample(&self, table: &Table) -> Option<Arc<dyn KeptSample>> {
+        self.0.samples.0.get(&table.data.serial())
+    }
+
+    /// Keeps what has been made of a sample of the rows for the next planner.
+    pub fn keep_sample(&self, table: &Table, sample: Arc<dyn KeptSample>) {
+        self.0.samples.0.insert(table.data.serial(), sample);
+    }
+}
+
+/// A part of a table: its first possible key, and the first one behind it.
+type Span = (Vec<u8>, Vec<u8>);
+
+impl SampledRows {
+    fn add_all(&mut self, view: &ReadView, table: &Arc<Table>) -> SqlResult<()> {
+        let first = self.rows.len();
+        // The number of rows may be an estimate.
+        let limit = 2 * WHOLE_ROWS_MAX as usize;
+        let mut cursor = view.scan(table, &table.rows_codec().full_range(), Direction::Forward);
+        self.is_whole &= !cursor.next_batch(limit, &mut self.rows)?;
+        self.places.extend((self.rows.len() > first).then_some(first));
+        Ok(())
+    }
+
+    /// Adds rows from `count` places of a table of so many rows.
+    fn add_some(&mut self, view: &ReadView, table: &Arc<Table>, rows: u64, count: u64) -> SqlResult<()> {
+        let mut spans = spans_of(view, table, rows, count)?;
+        let mut missing = count;
+        for _ in 0..ROUNDS {
+            let mut found = Vec::new();
+            for span in spans {
+                let key = self.add_place(view, table, &span)?;
+                found.extend(key.map(|key| (key, span.1)));
+            }
+            missing = missing.saturating_sub(found.len() as u64);
+            if missing <= count / 2 || found.is_empty() {
+                break;
+            }
+            let pieces = missing.div_ceil(found.len() as u64) + 1;
+            spans = Vec::new();
+            for (first, end) in found {
+                let range = KeyRange { start: Bound::Included(first.clone()), end: Bound::Excluded(end) };
+                let Some((last, _)) = view.scan(table, &range, Direction::Backward).next_pair()? else { continue };
+                spans.extend(cut(&first, &behind(&last), pieces).into_iter().skip(1));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the first rows of a span; gives the key of the first one.
+    fn add_place(&mut self, view: &ReadView, table: &Arc<Table>, (start, end): &Span) -> SqlResult<Option<Vec<u8>>> {
+        let first = self.rows.len();
+        let range = KeyRange { start: Bound::Included(start.clone()), end: Bound::Excluded(end.clone()) };
+        view.scan(table, &range, Direction::Forward).next_batch(ROWS_PER_PLACE, &mut self.rows)?;
+        let found = self.rows.get(first).map(|row| row.key_bytes().to_vec());
+        self.places.extend(found.is_some().then_some(first));
+        Ok(found)
+    }
+}
+
+/// Spans that begin at about so many places of a table's rows, and have all of these rows.
+fn spans_of(view: &ReadView, table: &Arc<Table>, rows: u64, count: u64) -> SqlResult<Vec<Span>> {
+    let range = table.rows_codec().full_range();
+    let end = |direction| view.scan(table, &range, direction).next_pair();
+    let (Some((first, _)), Some((last, _))) = (end(Direction::Forward)?, end(Direction::Backward)?) else {
+        return Ok(Vec::new());
+    };
+    let mut runs = Vec::new();
+    for file in table.data.keyspace.tree.current_version().iter_tables() {
+        let file = &file.metadata;
+        let (min, max) = (file.key_range.min().max(&first), file.key_range.max().min(&last));
+        if min <= max {
+            runs.push((min.clone(), max.clone(), file.item_count));
+        }
+    }
+    let in_files: u64 = runs.iter().map(|(.., records)| records).sum();
+    // Nothing tells where those in memory are.
+    let in_memory = rows.saturating_sub(in_files).max(1);
+    runs.push((first, last.clone(), in_memory));
+    let records = u128::from(in_files + in_memory);
+    let places = |own: u64| (u128::from(count) * u128::from(own)).div_ceil(records) as u64;
+    let mut starts: Vec<Vec<u8>> = runs
+        .iter()
+        .flat_map(|(first, last, own)| {
+            let places = places(*own);
+            (0..places).map(move |place| key_between(first, last, place, places))
+        })
+        .collect();
+    starts.sort_unstable();
+    starts.dedup();
+    let ends: Vec<Vec<u8>> = starts.iter().skip(1).cloned().chain([behind(&last)]).collect();
+    Ok(starts.into_iter().zip(ends).collect())
+}
+
+/// The first key behind another.
+fn behind(key: &[u8]) -> Vec<u8> {
+    [key, &[0]].concat()
+}
+
+/// A span in so many parts.
+fn cut(first: &[u8], end: &[u8], parts: u64) -> Vec<Span> {
+    let at = |part| if part == parts { end.to_vec() } else { key_between(first, end, part, parts) };
+    (0..parts).map(|part| (at(part), at(part + 1))).collect()
+}
