@@ -2,6 +2,7 @@
 
 use crate::columns::coded_array;
 use crate::decode::{ColumnDecoder, append_column};
+use squall_catalog::{IndexDef, IndexId};
 use squall_column_store::predicate::{ColumnSource, Condition, DeltaColumns, matching_rows};
 use squall_column_store::{CodedColumn, ColumnType};
 use squall_row_store::{KeptSample, SampledRows, Table, TableStore};
@@ -41,12 +42,12 @@ impl RowSample {
         {
             return Ok(kept);
         }
-        let sample = Arc::new(RowSample::taken(&store.sample_rows(table)?, table, rows)?);
+        let sample = Arc::new(RowSample::taken(store, &store.sample_rows(table)?, table, rows)?);
         store.keep_sample(table, sample.clone());
         Ok(sample)
     }
 
-    fn taken(sampled: &SampledRows, table: &Table, table_rows: u64) -> SqlResult<RowSample> {
+    fn taken(store: &dyn TableStore, sampled: &SampledRows, table: &Table, table_rows: u64) -> SqlResult<RowSample> {
         let rows = sampled.rows.len();
         let defs = &table.def().columns;
         let (mut columns, mut distinct) = (Vec::new(), vec![None; defs.len()]);
@@ -58,7 +59,8 @@ impl RowSample {
             let mut decoder = ColumnDecoder::stored(sql_type, rows);
             append_column(table, &sampled.rows, ordinal, &mut decoder)?;
             let column = Arc::new(coded_array(sql_type, decoder.finish())?);
-            distinct[ordinal] = distinct_values(&column, sampled, table_rows as f64);
+            let by_index = || distinct_by_index(store, table, ordinal);
+            distinct[ordinal] = by_index().or_else(|| distinct_values(&column, sampled, table_rows as f64));
             columns.push((ordinal, column));
         }
         let columns = DeltaColumns::of_some(rows, columns).map_err(SqlError::internal)?;
@@ -86,6 +88,20 @@ impl KeptSample for RowSample {
         let columns = (0..self.distinct.len()).filter_map(|ordinal| self.columns.column(ordinal).ok());
         size_of::<RowSample>() + columns.map(|column| column.memory_bytes()).sum::<usize>()
     }
+}
+
+/// The different values of a column that an index begins with, as the index was last sampled.
+fn distinct_by_index(store: &dyn TableStore, table: &Table, ordinal: usize) -> Option<f64> {
+    let def = table.def();
+    let begins = |index: &&IndexDef| {
+        def.index_ordinals(index).first() == Some(&ordinal)
+            && index.parts[0].prefix.is_none()
+            && !index.files_by_terms()
+    };
+    let index = def.indexes.iter().find(begins)?;
+    let id = if index.primary { IndexId(0) } else { index.id };
+    let distinct = store.distinct_prefixes(table, id)?.first().copied()?;
+    (distinct > 0).then_some(distinct as f64)
 }
 
 fn is_short(sql_type: &SqlType) -> bool {

@@ -543,6 +543,25 @@ impl KeyRange {
         })
     }
 
+    /// The keys that lie in another range, too.
+    pub fn intersection(&self, other: &KeyRange) -> KeyRange {
+        let start = match (&self.start, &other.start) {
+            (Bound::Unbounded, start) | (start, Bound::Unbounded) => start,
+            (Bound::Included(own) | Bound::Excluded(own), Bound::Included(others) | Bound::Excluded(others)) => {
+                let is_own = own > others || own == others && matches!(self.start, Bound::Excluded(_));
+                if is_own { &self.start } else { &other.start }
+            }
+        };
+        let end = match (&self.end, &other.end) {
+            (Bound::Unbounded, end) | (end, Bound::Unbounded) => end,
+            (Bound::Included(own) | Bound::Excluded(own), Bound::Included(others) | Bound::Excluded(others)) => {
+                let is_own = own < others || own == others && matches!(self.end, Bound::Excluded(_));
+                if is_own { &self.end } else { &other.end }
+            }
+        };
+        KeyRange { start: start.clone(), end: end.clone() }
+    }
+
     pub(crate) fn to_slices(&self) -> (Bound<Slice>, Bound<Slice>) {
         let slice = |bound: &Bound<Vec<u8>>| match bound {
             Bound::Included(key) => Bound::Included(Slice::new(key)),

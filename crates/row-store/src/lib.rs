@@ -41,6 +41,7 @@ mod follower;
 mod forward_scan;
 mod gate;
 mod index_key;
+mod kept_samples;
 mod layout;
 mod locks;
 mod log_check;
@@ -88,6 +89,7 @@ pub use error::{DuplicateKey, StoreError, StoreResult};
 pub use follower::Follower;
 pub use gate::DiskRoom;
 pub use index_key::{Direction, KeyRange, RowKeyBuf, ValueRange, key_between};
+pub use kept_samples::KeptSample;
 pub use locks::{BACKGROUND_FAMILY, LockInfo, LockStrength, LockWaitEvent, LockWaits, RowLock, WaitTimes};
 pub use nearest::Nearest;
 pub use options::{
@@ -100,7 +102,7 @@ pub use read_view::{Cursor, DeltaRows, IndexEntry, ReadView};
 pub use redo::{LogContents, LogDamage, LogPlace};
 pub use row_cache::RowCacheStatus;
 pub use row_key::RowKey;
-pub use sample::{KeptSample, SampledRows};
+pub use sample::SampledRows;
 pub use sealing::Sealing;
 pub use statistics::TableStatistics;
 pub use store::{

@@ -2,13 +2,11 @@
 
 use crate::engine::AbstractTree;
 use crate::index_key::{Direction, KeyRange, key_between};
+use crate::kept_samples::KeptSample;
 use crate::read_view::ReadView;
 use crate::store::RowStore;
 use crate::table::{Row, Table};
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
 use squall_types::SqlResult;
-use std::any::Any;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -20,42 +18,6 @@ const PLACES: u64 = 256;
 const ROWS_PER_PLACE: usize = 4;
 /// How often places are looked for between those that have rows.
 const ROUNDS: usize = 4;
-
-/// Memory of what planners have made of samples, of all tables together. What is not used makes room.
-const KEPT_BYTES_MAX: u64 = 32 << 20;
-/// Bytes of a usual one.
-const KEPT_BYTES: usize = 128 << 10;
-
-/// What a planner has made of a sample of a table's rows.
-pub trait KeptSample: Any + Send + Sync {
-    /// Its memory.
-    fn bytes(&self) -> usize;
-}
-
-/// Samples that are kept, by the serial numbers of tables.
-pub(crate) struct KeptSamples(Cache<u64, Arc<dyn KeptSample>, SampleWeight>);
-
-#[derive(Clone)]
-struct SampleWeight;
-
-impl Weighter<u64, Arc<dyn KeptSample>> for SampleWeight {
-    fn weight(&self, _: &u64, sample: &Arc<dyn KeptSample>) -> u64 {
-        sample.bytes().max(1) as u64
-    }
-}
-
-impl Default for KeptSamples {
-    fn default() -> Self {
-        KeptSamples(Cache::with_weighter(KEPT_BYTES_MAX as usize / KEPT_BYTES, KEPT_BYTES_MAX, SampleWeight))
-    }
-}
-
-impl KeptSamples {
-    /// The sample is not one of the table any more.
-    pub fn forget(&self, table: &Table) {
-        self.0.remove(&table.data.serial());
-    }
-}
 
 /// Rows from all over a table.
 #[derive(Debug, Default)]
@@ -92,12 +54,12 @@ impl RowStore {
 
     /// What was last given to [`RowStore::keep_sample`], unless a tenth of the rows has changed since.
     pub fn kept_sample(&self, table: &Table) -> Option<Arc<dyn KeptSample>> {
-        self.0.samples.0.get(&table.data.serial())
+        self.0.samples.get(table)
     }
 
     /// Keeps what has been made of a sample of the rows for the next planner.
     pub fn keep_sample(&self, table: &Table, sample: Arc<dyn KeptSample>) {
-        self.0.samples.0.insert(table.data.serial(), sample);
+        self.0.samples.insert(table, sample);
     }
 }
 
@@ -140,12 +102,16 @@ impl SampledRows {
         Ok(())
     }
 
-    /// Reads the first rows of a span; gives the key of the first one.
+    /// Reads rows at the beginning of a span; gives the key of its first one. Where values change with every nth row, places would begin with
+    /// a new value if all began with the first row of their span.
     fn add_place(&mut self, view: &ReadView, table: &Arc<Table>, (start, end): &Span) -> SqlResult<Option<Vec<u8>>> {
         let first = self.rows.len();
         let range = KeyRange { start: Bound::Included(start.clone()), end: Bound::Excluded(end.clone()) };
-        view.scan(table, &range, Direction::Forward).next_batch(ROWS_PER_PLACE, &mut self.rows)?;
+        let skipped = self.places.len() % ROWS_PER_PLACE;
+        view.scan(table, &range, Direction::Forward).next_batch(skipped + ROWS_PER_PLACE, &mut self.rows)?;
         let found = self.rows.get(first).map(|row| row.key_bytes().to_vec());
+        let read = self.rows.len() - first;
+        self.rows.drain(first..first + skipped.min(read.saturating_sub(1)));
         self.places.extend(found.is_some().then_some(first));
         Ok(found)
     }

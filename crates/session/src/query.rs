@@ -406,11 +406,11 @@ impl Session {
         Ok((value, sql_type))
     }
 
-    /// Whether the computation of an expression does more than that: takes locks, waits, or assigns variables.
+    /// Whether the computation of an expression does more than that (takes locks, waits, assigns variables), or gives another value each time.
     pub(crate) fn has_effects(&self, expr: &Expr, run: &StatementRun<'_>) -> SqlResult<bool> {
         let request = &run.request;
-        if self.constant_value(expr, request.sql, request.parameters, &run.context).is_some() {
-            return Ok(false);
+        if let Some(constant) = self.constant_value(expr, request.sql, request.parameters, &run.context) {
+            return Ok(constant.is_volatile());
         }
         let query = select_of(std::slice::from_ref(expr));
         let catalog = self.shared.catalog.load();

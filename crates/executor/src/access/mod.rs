@@ -5,6 +5,7 @@
 //! [`column_filter`] and [`column_scan`] for column tables; [`terms`] for FULLTEXT and JSON indexes, [`fulltext`] for the weights of
 //! words.
 
+mod candidate_rows;
 pub mod chosen_path;
 pub(crate) mod column_copy;
 pub(crate) mod column_estimate;

@@ -1,14 +1,16 @@
 //! The operator that reads a row table.
 
+use super::candidate_rows::{CHUNK_ROWS, CandidateRows, ENTRIES_PER_CHECK, SeenRows, ranges_of_join_keys};
 use super::chosen_path::ChosenPath;
 use super::key::storage_range;
 use super::lock::TableLock;
-use super::path::{AccessPath, KeySpace};
+use super::path::{AccessPath, KeySpace, is_usable};
 use super::range::EncodedRange;
 use super::scan_conditions::ScanConditions;
 use super::table::{RowTable, SortExprs};
 use crate::env::StatementEnv;
 use crate::operator::{Operator, estimated, execution_plan};
+use crate::runtime_filters::JoinKeys;
 use arrow::array::RecordBatchOptions;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
@@ -19,8 +21,7 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, Partitioning, PlanProperties};
-use rustc_hash::FxHashSet;
-use squall_accounting::GrowingCharge;
+use squall_catalog::IndexId;
 use squall_column_tables::{ColumnDecoder, append_column};
 use squall_functions::expr::datafusion_error;
 use squall_row_store::{Cursor, Direction, IndexEntry, KeyRange, PiecewiseSearch, ReadView, Row, Table, ValueRef};
@@ -28,7 +29,6 @@ use squall_statement_context::TableOperation;
 use squall_types::SqlResult;
 use std::collections::VecDeque;
 use std::fmt;
-use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -39,8 +39,6 @@ const FIRST_BATCH_ROWS: usize = 256;
 /// Bytes of stored rows that end a batch early, for each row that it might have: rows may be of any length, and operators
 /// hold whole batches.
 const BATCH_BYTES_PER_ROW: usize = 128;
-/// Rows read between two looks at the size of a batch.
-const CHUNK_ROWS: usize = 64;
 /// The assumed bytes of a row before the first batch.
 const ROW_BYTES_ASSUMED: usize = 4 << 10;
 /// Rows that make a scan worth splitting among threads.
@@ -69,6 +67,8 @@ pub struct RowScanExec {
     chosen: Option<Arc<ChosenPath>>,
     /// The conditions above it, by which it estimates.
     conditions: Arc<ScanConditions>,
+    /// Keys of a join that one of the columns has, and the position of an index that begins with it.
+    join_keys: Option<(usize, Arc<JoinKeys>)>,
     /// The ranges that each partition reads.
     partitions: Arc<Vec<Vec<EncodedRange>>>,
     properties: Arc<PlanProperties>,
@@ -118,6 +118,7 @@ impl RowScanExec {
             answers: false,
             chosen: None,
             conditions: Arc::default(),
+            join_keys: None,
             partitions,
             properties,
             metrics: ExecutionPlanMetricsSet::new(),
@@ -150,6 +151,44 @@ impl RowScanExec {
     /// The same scan with the conditions above it.
     pub(super) fn below(self, conditions: Arc<ScanConditions>) -> Self {
         RowScanExec { conditions, ..self }
+    }
+
+    /// The index by which rows are found that have some values in a column, if all rows are read otherwise: in the order of their keys, or in
+    /// that of such an index which has all that is wanted.
+    pub fn index_of_keys(&self, ordinal: usize) -> Option<usize> {
+        let source = &self.source;
+        let is_plain = self.path.is_full()
+            && self.direction == Direction::Forward
+            && self.fetch.is_none()
+            && !self.may_end_early
+            && source.lock.is_none()
+            && source.def.partitioning.is_none();
+        if !is_plain || self.join_keys.is_some() {
+            return None;
+        }
+        let is_read =
+            |position| self.path.index_id == IndexId(0) || self.path.covering && self.path.index == Some(position);
+        let mut usable = source.def.indexes.iter().enumerate().filter(|(position, index)| {
+            is_read(*position)
+                && is_usable(index)
+                && source.hints.allows(*position)
+                && index.parts.first().is_some_and(|part| part.prefix.is_none())
+        });
+        usable
+            .find(|(_, index)| source.def.index_ordinals(index).first() == Some(&ordinal))
+            .map(|(position, _)| position)
+    }
+
+    /// The same scan of nothing but rows with keys of a join, where these are few: of the first column of an index.
+    pub fn with_join_keys(&self, index: usize, keys: Arc<JoinKeys>) -> Arc<RowScanExec> {
+        Arc::new(RowScanExec { join_keys: Some((index, keys)), ..self.fresh() })
+    }
+
+    /// The name of the column that may have to be among keys of a join.
+    pub fn join_key_column(&self) -> Option<&str> {
+        let (index, _) = self.join_keys.as_ref()?;
+        let ordinal = self.source.def.index_ordinals(&self.source.def.indexes[*index]).first().copied()?;
+        self.source.def.columns.get(ordinal).map(|column| column.name.as_str())
     }
 
     /// The share of the table's rows that the conditions above it leave, as far as that is known.
@@ -295,6 +334,7 @@ impl RowScanExec {
             row_bytes: ROW_BYTES_ASSUMED,
             seen: self.path.repeats().then(|| SeenRows::new(env)),
             candidates: None,
+            join_keys: self.join_keys.clone(),
             table,
         })
     }
@@ -445,85 +485,10 @@ struct RowReader {
     /// The average bytes of a row in the last batch.
     row_bytes: usize,
     seen: Option<SeenRows>,
-    /// Rows that entries of terms have named, in the order of their keys.
+    /// Rows that entries of terms or keys of a join have named, in the order of their keys.
     candidates: Option<CandidateRows>,
-}
-
-/// Rows whose keys are known.
-struct CandidateRows {
-    /// The keys of those that are not read yet, the last one first.
-    keys: Vec<Box<[u8]>>,
-    /// The table in the order of its keys, where so many of its rows are named that reading it is faster than looking each of them up.
-    scan: Option<Cursor>,
-    #[expect(dead_code, reason = "given back when the keys go")]
-    charge: GrowingCharge,
-}
-
-/// A look-up costs as much as reading this many rows one after the other, at least.
-const ROWS_PER_LOOKUP: u64 = 16;
-/// Entries that are read between two looks at KILL.
-const ENTRIES_PER_CHECK: usize = 1024;
-
-/// Keys of the rows found so far, where one may be found again.
-struct SeenRows {
-    keys: FxHashSet<Box<[u8]>>,
-    charge: GrowingCharge,
-}
-
-impl SeenRows {
-    /// The memory of a key beside its bytes, roughly.
-    const OVERHEAD_BYTES: usize = 32;
-
-    fn new(env: &StatementEnv) -> SeenRows {
-        SeenRows { keys: FxHashSet::default(), charge: GrowingCharge::new(&env.context.memory) }
-    }
-
-    /// Whether a row is met for the first time.
-    fn is_first(&mut self, key: &[u8]) -> SqlResult<bool> {
-        if self.keys.contains(key) {
-            return Ok(false);
-        }
-        self.charge.grow(key.len() + Self::OVERHEAD_BYTES)?;
-        Ok(self.keys.insert(key.into()))
-    }
-}
-
-impl CandidateRows {
-    /// Reads the next rows, until there are this many of them or of their bytes.
-    fn read(
-        &mut self,
-        env: &StatementEnv,
-        table: &Arc<Table>,
-        (rows_max, bytes_max): (usize, usize),
-        rows: &mut Vec<Row>,
-    ) -> SqlResult<()> {
-        let mut bytes = 0;
-        while rows.len() < rows_max && bytes < bytes_max && !self.keys.is_empty() {
-            let known = rows.len();
-            match &mut self.scan {
-                None => rows.extend(self.keys.pop().map(|key| env.view()?.get(table, &key)).transpose()?.flatten()),
-                Some(cursor) => {
-                    let missing = (rows_max - known).min(CHUNK_ROWS);
-                    let goes_on = cursor.next_batch(missing, rows)?;
-                    let mut kept = known;
-                    for at in known..rows.len() {
-                        while self.keys.pop_if(|key| **key < *rows[at].key_bytes()).is_some() {}
-                        if self.keys.pop_if(|key| **key == *rows[at].key_bytes()).is_some() {
-                            rows.swap(kept, at);
-                            kept += 1;
-                        }
-                    }
-                    rows.truncate(kept);
-                    if !goes_on {
-                        self.keys.clear();
-                    }
-                    env.context.kill.check()?;
-                }
-            }
-            bytes += rows[known..].iter().map(Row::size_bytes).sum::<usize>();
-        }
-        Ok(())
-    }
+    /// See [`RowScanExec::with_join_keys`].
+    join_keys: Option<(usize, Arc<JoinKeys>)>,
 }
 
 impl RowReader {
@@ -565,9 +530,21 @@ impl RowReader {
         Ok(self.cursor.as_mut())
     }
 
-    /// Finds out which rows entries of terms name. Where a few rows are wanted, they are read as their entries come.
+    /// Finds out which rows entries of terms name, or have keys of a join, where these are few. Where a few rows are wanted, they are read as
+    /// their entries come.
     fn name_rows(&mut self) -> SqlResult<()> {
-        if !self.has_terms || self.lock.is_some() || self.has_fetch || self.candidates.is_some() || self.has_read {
+        if self.candidates.is_some() || self.has_read {
+            return Ok(());
+        }
+        if let Some((index, keys)) = self.join_keys.take() {
+            let index = &self.table.def().indexes[index];
+            if let Some(entries) = ranges_of_join_keys(&self.env, &self.table, index, &keys)? {
+                let found = CandidateRows::of_entries(&self.env, &self.table, index, &entries, &self.ranges)?;
+                self.candidates = Some(found);
+            }
+            return Ok(());
+        }
+        if !self.has_terms || self.lock.is_some() || self.has_fetch {
             return Ok(());
         }
         let mut seen = SeenRows::new(&self.env);
@@ -583,18 +560,7 @@ impl RowReader {
                 self.env.context.kill.check()?;
             }
         }
-        let mut keys: Vec<Box<[u8]>> = seen.keys.into_iter().collect();
-        keys.sort_unstable_by(|left, right| right.cmp(left));
-        let rows = self.env.store.table_stats(&self.table).row_count;
-        let is_dense = keys.len() as u64 * ROWS_PER_LOOKUP > rows;
-        let scan = match (keys.last(), keys.first()) {
-            (Some(first), Some(last)) if is_dense => {
-                let range = KeyRange { start: Bound::Included(first.to_vec()), end: Bound::Included(last.to_vec()) };
-                Some(self.env.view()?.scan(&self.table, &range, Direction::Forward))
-            }
-            _ => None,
-        };
-        self.candidates = Some(CandidateRows { keys, scan, charge: seen.charge });
+        self.candidates = Some(CandidateRows::new(&self.env, &self.table, seen)?);
         Ok(())
     }
 
@@ -704,7 +670,19 @@ impl RowReader {
         make_batch(self.schema.clone(), arrays, rows.len())
     }
 
+    /// Reads no entries but those with keys of a join, where these are few.
+    fn narrow_to_join_keys(&mut self) -> SqlResult<()> {
+        let Some((index, keys)) = self.join_keys.take() else { return Ok(()) };
+        let index = &self.table.def().indexes[index];
+        let Some(entries) = ranges_of_join_keys(&self.env, &self.table, index, &keys)? else { return Ok(()) };
+        let ranges = std::mem::take(&mut self.ranges);
+        let common = ranges.iter().flat_map(|range| entries.iter().map(|entries| entries.intersection(range)));
+        self.ranges = common.filter(|range| !range.is_empty()).collect();
+        Ok(())
+    }
+
     fn entries_batch(&mut self, parts: &[usize], limit: usize) -> SqlResult<Option<RecordBatch>> {
+        self.narrow_to_join_keys()?;
         let mut decoders = decoders(&self.table, &self.projection, &self.env, limit);
         let mut count = 0;
         while count < limit {

@@ -1,10 +1,11 @@
-//! Uses the keys of a join's smaller side as a condition on the other side, if that is a column table.
+//! Uses the keys of a join's smaller side as a condition on the other side, if that is a column table, or a row table with an index of them.
 //!
 //! A hash join reads one side, the build side, before it asks the other for a row. `KeysOfSide` collects the keys meanwhile. The scan
 //! of the column table begins later and tests its column for these keys: zone maps and bitmap indexes skip rows without a partner, and
 //! none of these is decoded (*sideways information passing*; Ives and Taylor: "Sideways information passing for push-style query
-//! processing", 2008). The answer does not depend on it: a scan that begins before the keys are complete does not use them.
+//! processing", 2008). The scan of a row table looks few keys up in the index. The answer does not depend on it: a scan that begins before the keys are complete does not use them.
 
+use crate::access::RowScanExec;
 use crate::access::column_scan::ColumnScanExec;
 use crate::operator::Operator;
 use crate::operators::as_hash_join;
@@ -28,10 +29,14 @@ use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use futures::StreamExt;
+use squall_types::SqlType;
 use std::sync::Arc;
 
 /// The build side has to have this many times fewer rows for its keys to be worth a test.
 const FEWER_TIMES: f64 = 2.0;
+
+/// Row tables of fewer rows are read whole: a plan that notes keys is not kept.
+const ROWS_MIN: f64 = 10_000.0;
 
 /// The rule. It comes after those that choose the sides of joins.
 #[derive(Debug)]
@@ -96,6 +101,14 @@ fn tested(
         let is_key = scan.source.def.columns.get(ordinal).is_some_and(|column| is_key_type(&column.sql_type));
         let pays = build_rows * FEWER_TIMES <= scan.visible_rows() as f64;
         return Ok((is_key && pays && scan.fetch.is_none()).then(|| scan.with_join_keys(ordinal, keys.clone()) as _));
+    }
+    if let Some(scan) = RowScanExec::replaceable(plan) {
+        let Some(ordinal) = scan.projection.get(column).copied() else { return Ok(None) };
+        let column = scan.source.def.columns.get(ordinal);
+        let is_key = column.is_some_and(|column| matches!(column.sql_type, SqlType::Int { .. }));
+        let pays = scan.path.rows >= ROWS_MIN && build_rows * FEWER_TIMES <= scan.path.rows;
+        let index = if is_key && pays { scan.index_of_keys(ordinal) } else { None };
+        return Ok(index.map(|index| scan.with_join_keys(index, keys.clone()) as _));
     }
     if let Some(star) = StarExec::of(plan.as_ref()) {
         let pays = build_rows * FEWER_TIMES <= star.rows_of_fact() as f64;

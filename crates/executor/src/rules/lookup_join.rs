@@ -5,6 +5,7 @@ use crate::access::column_scan::ColumnScanExec;
 use crate::access::filter::{compares_as_bytes, is_sort_key_of, sort_key_operand};
 use crate::access::path::{AccessPath, is_usable};
 use crate::access::scan::RowScanExec;
+use crate::access::table::RowTable;
 use crate::operator::Operator as _;
 use crate::operators::lookup_join::{IndexLookupJoinExec, InnerTable, Kept, KeySource, LookupKey};
 use crate::rewrite::replace_each;
@@ -22,13 +23,15 @@ use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
-use squall_catalog::IndexId;
+use squall_catalog::{IndexDef, IndexId};
 use squall_row_store::Direction;
 use squall_types::SqlType;
 use std::sync::Arc;
 
-/// Cost of one row that a look-up finds.
-pub(super) const COST_FOUND: f64 = 4.0;
+/// Cost of one row that an entry of an index names.
+const COST_NAMED: f64 = 4.0;
+/// Cost of one row behind the first one that a key finds in the table's own order.
+const COST_NEXT: f64 = 1.0;
 
 /// By how many times more rows each join may give; see [`doubt`].
 const DOUBT_PER_JOIN: f64 = 4.0;
@@ -119,8 +122,7 @@ fn lookup_on(join: &HashJoinExec, inner: JoinSide) -> Result<Option<(f64, IndexL
             continue;
         }
         let found = scan.source.rows_per_key(index, keys.len());
-        let look_up = scan.source.table.traits().lookup_cost;
-        let cost = outer_rows * trust * (look_up + found * (COST_FOUND + lock_cost));
+        let cost = outer_rows * trust * (cost_of_lookup(&scan.source, index, found) + found * lock_cost);
         if cost < scan.path.cost && best.as_ref().is_none_or(|(least, ..)| cost < *least) {
             best = Some((cost, position, keys));
         }
@@ -151,6 +153,11 @@ fn lookup_on(join: &HashJoinExec, inner: JoinSide) -> Result<Option<(f64, IndexL
         join.projection.as_ref().map(|projection| projection.to_vec()),
     )?;
     Ok(Some((cost, plan)))
+}
+
+/// The cost of looking one key up in an index, and of reading the rows that it finds.
+pub(super) fn cost_of_lookup(source: &RowTable, index: &IndexDef, found: f64) -> f64 {
+    source.table.traits().lookup_cost + found * if index.primary { COST_NEXT } else { COST_NAMED }
 }
 
 /// By how many times a plan may give more rows than it is taken to: the error of an estimate grows with each join below it (Ioannidis and

@@ -6,7 +6,7 @@ use datafusion::execution::memory_pool::MemoryReservation;
 use parking_lot::Mutex;
 use squall_column_store::Datum;
 use squall_column_store::predicate::{Condition, KeySet, Test};
-use squall_types::SqlType;
+use squall_types::{SqlType, Value};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -136,6 +136,18 @@ impl JoinKeys {
         state.ended += 1;
         state.paid.push(paid);
         state.keys.merge(keys);
+    }
+
+    /// All keys, each once and in order, if they are known and no more than `most`.
+    pub fn few(&self, most: usize) -> Option<Vec<Value>> {
+        let mut state = self.state.lock();
+        let is_known = state.partitions > 0 && state.ended == state.partitions && !state.keys.too_many;
+        if !is_known {
+            return None;
+        }
+        state.keys.compact();
+        let values = &state.keys.values;
+        (values.len() <= most).then(|| values.iter().map(|value| Value::Int(*value)).collect())
     }
 
     /// The condition on a column to have a partner; `None` if that is not known.

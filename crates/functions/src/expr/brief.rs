@@ -1,6 +1,7 @@
 //! Decides which expressions may run on an event loop, and which must run on the query pool.
 
 use super::{BoundExpr, Call};
+use squall_registry::Volatility;
 use squall_types::{SqlType, Value};
 
 /// Work on strings of up to this many bytes is no work to speak of.
@@ -17,6 +18,17 @@ impl BoundExpr {
             _ => {}
         });
         brief
+    }
+
+    /// Whether it may have another value when it is computed again.
+    pub fn is_volatile(&self) -> bool {
+        let mut is_volatile = false;
+        self.visit(&mut |node| {
+            if let BoundExpr::Call(call) = node {
+                is_volatile |= call.volatility == Volatility::Volatile;
+            }
+        });
+        is_volatile
     }
 }
 

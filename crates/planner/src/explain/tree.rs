@@ -269,6 +269,7 @@ fn scan_label(scan: &RowScanExec) -> String {
     let AccessPath { ranges, covering, unique, .. } = &scan.path;
     let index = scan.path.index_def(&scan.source.def);
     let backward = if scan.direction == Direction::Backward { " (reverse)" } else { "" };
+    let keys = by_keys(scan.join_key_column().into_iter());
     let prefix = if *covering { "Covering index" } else { "Index" };
     match (ranges, index) {
         (Some(_), Some(index)) if *unique => format!("Rows fetched before execution on {alias} using {}", index.name),
@@ -280,8 +281,10 @@ fn scan_label(scan: &RowScanExec) -> String {
             let several = if count == 1 { String::new() } else { format!(" over {count} ranges") };
             format!("{prefix} range scan on {alias} using {}{several}{backward}", index.name)
         }
-        (None, Some(index)) if !index.primary => format!("{prefix} scan on {alias} using {}{backward}", index.name),
-        _ => format!("Table scan on {alias}{backward}"),
+        (None, Some(index)) if !index.primary => {
+            format!("{prefix} scan on {alias} using {}{backward}{keys}", index.name)
+        }
+        _ => format!("Table scan on {alias}{backward}{keys}"),
     }
 }
 

@@ -36,6 +36,7 @@ use crate::engine::{AbstractTree, Engine, Keyspace, Kind, SeqNo, Slice, Snapshot
 use crate::error::{engine_error, io_error};
 use crate::forward_scan::FilesSeen;
 use crate::gate::{DiskRoom, WriteGate};
+use crate::kept_samples::KeptSamples;
 use crate::layout::RowLayout;
 use crate::locks::{LockInfo, LockTable, LockWaitEvent, LockWaits, OWN_FAMILY, Owner};
 use crate::memory_reuse::MemoryReuse;
@@ -43,7 +44,6 @@ use crate::meta::{self, TablePlace};
 use crate::options::{LockWait, StoreOptions, TableLock};
 use crate::read_view::first_found;
 use crate::row_cache::{RowCache, RowCacheStatus};
-use crate::sample::KeptSamples;
 use crate::table::row::Row;
 use crate::table::segment_level::read_manifest;
 use crate::table::{LogicalTable, Partitions, Table, TableData};
