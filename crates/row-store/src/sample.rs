@@ -10,8 +10,14 @@ use squall_types::SqlResult;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Tables of up to so many rows are read as a whole.
+/// Tables of up to so many rows are read as a whole …
 const WHOLE_ROWS_MAX: u64 = 8192;
+/// … if these have no more bytes.
+const WHOLE_BYTES_MAX: usize = 8 << 20;
+/// Rows that are read between two looks at that.
+const CHUNK_ROWS: usize = 256;
+/// Longer rows are left out of what is read at places.
+const ROW_BYTES_MAX: usize = 32 << 10;
 /// Places of larger tables that are looked at. They cost a search each, and as much more when they have to be read from a disk.
 const PLACES: u64 = 256;
 /// Rows that are read at each.
@@ -40,14 +46,16 @@ impl RowStore {
     pub fn sample_rows(&self, table: &Arc<Table>) -> SqlResult<SampledRows> {
         let view = self.read_view();
         let all = self.table_stats(table).row_count;
-        let mut sampled = SampledRows { is_whole: all <= WHOLE_ROWS_MAX, ..SampledRows::default() };
-        for storage in table.partitions().unwrap_or(std::slice::from_ref(table)) {
-            if sampled.is_whole {
-                sampled.add_all(&view, storage)?;
-                continue;
-            }
+        let storages = table.partitions().unwrap_or(std::slice::from_ref(table));
+        if all <= WHOLE_ROWS_MAX
+            && let Some(whole) = SampledRows::whole(&view, storages)?
+        {
+            return Ok(whole);
+        }
+        let mut sampled = SampledRows::default();
+        for storage in storages {
             let rows = self.table_stats(storage).row_count;
-            sampled.add_some(&view, storage, rows, (PLACES * rows).div_ceil(all))?;
+            sampled.add_some(&view, storage, rows, (PLACES * rows).div_ceil(all.max(1)))?;
         }
         Ok(sampled)
     }
@@ -67,14 +75,25 @@ impl RowStore {
 type Span = (Vec<u8>, Vec<u8>);
 
 impl SampledRows {
-    fn add_all(&mut self, view: &ReadView, table: &Arc<Table>) -> SqlResult<()> {
-        let first = self.rows.len();
-        // The number of rows may be an estimate.
-        let limit = 2 * WHOLE_ROWS_MAX as usize;
-        let mut cursor = view.scan(table, &table.rows_codec().full_range(), Direction::Forward);
-        self.is_whole &= !cursor.next_batch(limit, &mut self.rows)?;
-        self.places.extend((self.rows.len() > first).then_some(first));
-        Ok(())
+    /// All rows, unless they are more than the table is taken to have, or long.
+    fn whole(view: &ReadView, storages: &[Arc<Table>]) -> SqlResult<Option<SampledRows>> {
+        let mut whole = SampledRows { is_whole: true, ..SampledRows::default() };
+        let mut bytes = 0;
+        for storage in storages {
+            let place = whole.rows.len();
+            let mut cursor = view.scan(storage, &storage.rows_codec().full_range(), Direction::Forward);
+            let mut goes_on = true;
+            while goes_on {
+                let read = whole.rows.len();
+                goes_on = cursor.next_batch(CHUNK_ROWS, &mut whole.rows)?;
+                bytes += whole.rows[read..].iter().map(Row::size_bytes).sum::<usize>();
+                if bytes > WHOLE_BYTES_MAX || whole.rows.len() as u64 > 2 * WHOLE_ROWS_MAX {
+                    return Ok(None);
+                }
+            }
+            whole.places.extend((whole.rows.len() > place).then_some(place));
+        }
+        Ok(Some(whole))
     }
 
     /// Adds rows from `count` places of a table of so many rows.
@@ -112,7 +131,9 @@ impl SampledRows {
         let found = self.rows.get(first).map(|row| row.key_bytes().to_vec());
         let read = self.rows.len() - first;
         self.rows.drain(first..first + skipped.min(read.saturating_sub(1)));
-        self.places.extend(found.is_some().then_some(first));
+        let short = self.rows.split_off(first).into_iter().filter(|row| row.size_bytes() <= ROW_BYTES_MAX);
+        self.rows.extend(short);
+        self.places.extend((self.rows.len() > first).then_some(first));
         Ok(found)
     }
 }

@@ -157,7 +157,9 @@ fn lookup_on(join: &HashJoinExec, inner: JoinSide) -> Result<Option<(f64, IndexL
 
 /// The cost of looking one key up in an index, and of reading the rows that it finds.
 pub(super) fn cost_of_lookup(source: &RowTable, index: &IndexDef, found: f64) -> f64 {
-    source.table.traits().lookup_cost + found * if index.primary { COST_NEXT } else { COST_NAMED }
+    let traits = source.table.traits();
+    let is_next = index.primary && !traits.reads_by_column;
+    traits.lookup_cost + found * if is_next { COST_NEXT } else { COST_NAMED }
 }
 
 /// By how many times a plan may give more rows than it is taken to: the error of an estimate grows with each join below it (Ioannidis and

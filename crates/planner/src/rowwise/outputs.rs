@@ -123,6 +123,11 @@ pub(super) fn bind(
             return Ok(None);
         }
     }
+    let sorted = query.order_by.iter().map(|item| &item.expr);
+    let grouped = select.group_by.iter().flat_map(|group_by| &group_by.items).map(|item| &item.expr);
+    if sorted.chain(grouped).any(|expr| reader.names_several(expr)) {
+        return Ok(None);
+    }
     let grouped = select.group_by.is_some() || !reader.aggregates.is_empty();
     let Some(keys) = reader.group_by(select.group_by.as_ref())? else { return Ok(None) };
     let groups = grouped.then_some(keys.as_slice());
@@ -398,6 +403,13 @@ impl Reader<'_> {
         let mut named = self.aliases.iter().filter(|(alias, _)| eq_ignore_case(alias, &name.column));
         let (_, item) = named.next().filter(|_| name.table.is_none())?;
         named.next().is_none().then_some(*item)
+    }
+
+    /// Whether a name is that of several items. The binder knows which of them is meant, or that none is.
+    fn names_several(&self, expr: &ast::Expr) -> bool {
+        let ast::Expr::Column(name) = expr else { return false };
+        let named = self.outputs.iter().filter(|output| eq_ignore_case(&output.name, &name.column));
+        name.table.is_none() && named.count() > 1
     }
 
     /// Whether an unqualified name is a column of a table, too.

@@ -44,6 +44,22 @@ fn places_are_spread_over_large_tables() {
 }
 
 #[test]
+fn long_rows_are_not_kept() {
+    let (fixture, table) = Fixture::plain();
+    let mut txn = fixture.store.begin(IsolationLevel::RepeatableRead, false);
+    let long = "x".repeat(40_000);
+    for id in 0..500 {
+        txn.insert(&table, &row(id, id % 50, if id % 2 == 0 { &long } else { "" }, None)).unwrap();
+    }
+    txn.commit().unwrap();
+    let sampled = fixture.store.sample_rows(&table).unwrap();
+    assert!(!sampled.is_whole);
+    assert!(sampled.rows.len() > 50, "{}", sampled.rows.len());
+    assert!(sampled.rows.iter().all(|row| row.size_bytes() < 40_000));
+    assert!(sampled.places.iter().all(|place| *place < sampled.rows.len()));
+}
+
+#[test]
 fn gaps_are_no_places() {
     // Half of the rows have keys that are far from the others'.
     let ids = || (0..10_000).chain((0..10_000).map(|id| 1_000_000_000 + id));
