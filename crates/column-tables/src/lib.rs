@@ -39,7 +39,7 @@ pub use level::load::SEGMENT_BYTES_MAX;
 pub use level::{ColumnTable, SegmentManifest, TableState, TableStatus};
 pub use listed_segment::ListedSegment;
 pub use places::{FoundPlaces, Place};
-pub use row_sample::RowSample;
+pub use row_sample::{RowSample, is_short};
 pub use seal::{SEAL_ROWS_MAX, SealOutcome};
 pub use segment_update::{BULK_ROWS_MIN, SegmentUpdate, delete_segment_rows, value_bytes};
 pub use snapshot::{COPY_CHANGES_MAX, ColumnSnapshot, VisibleSegment};

@@ -10,7 +10,7 @@ use squall_types::{SqlError, SqlResult, SqlType};
 use std::any::Any;
 use std::sync::Arc;
 
-/// Values that may be longer are not kept, in characters.
+/// Values that may be longer are not decoded for estimates, in characters.
 const LENGTH_MAX: u32 = 1024;
 /// Changes of a table's size that are none for a small one.
 const ROWS_GROWN_MIN: u64 = 200;
@@ -104,7 +104,8 @@ fn distinct_by_index(store: &dyn TableStore, table: &Table, ordinal: usize) -> O
     (distinct > 0).then_some(distinct as f64)
 }
 
-fn is_short(sql_type: &SqlType) -> bool {
+/// Whether values of a type are so short that they are decoded and kept for estimates.
+pub fn is_short(sql_type: &SqlType) -> bool {
     match sql_type {
         SqlType::String { length, .. } => *length <= LENGTH_MAX,
         SqlType::Json => false,

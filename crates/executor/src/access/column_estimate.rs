@@ -6,7 +6,7 @@ use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, ScalarValue};
 use squall_column_store::predicate::{ColumnSource, Condition, DeltaColumns, estimated_share, matching_rows};
 use squall_column_store::{Datum, ZoneMap};
-use squall_column_tables::{ColumnSnapshot, TableColumns};
+use squall_column_tables::{ColumnSnapshot, TableColumns, is_short};
 use squall_functions::arrow_map::arrow_type;
 use squall_types::SqlType;
 
@@ -18,8 +18,6 @@ const SEGMENTS_TRIED: usize = 2;
 const ZONES_TRIED: usize = 4;
 /// See [`SEGMENTS_TRIED`].
 const ROWS_TRIED: usize = 2048;
-/// Values that may be longer are not decoded for an estimate, in characters.
-const LENGTH_TRIED_MAX: u32 = 1024;
 
 /// The share of a table's rows for which a condition is true, nearly.
 pub(crate) fn share(condition: &Condition, source: &RowTable, snapshot: &ColumnSnapshot) -> f64 {
@@ -56,13 +54,7 @@ fn share_of_delta(condition: &Condition, source: &RowTable, snapshot: &ColumnSna
 
 /// Columns of the delta rows, if they are so few that decoding them costs no time.
 fn few_rows(source: &RowTable, snapshot: &ColumnSnapshot, ordinals: &[usize]) -> Option<DeltaColumns> {
-    let is_short = |ordinal: &usize| {
-        source.def.columns.get(*ordinal).is_some_and(|column| match &column.sql_type {
-            SqlType::String { length, .. } => *length <= LENGTH_TRIED_MAX,
-            SqlType::Json => false,
-            _ => true,
-        })
-    };
+    let is_short = |ordinal: &usize| source.def.columns.get(*ordinal).is_some_and(|column| is_short(&column.sql_type));
     let is_worth = (1..=ROWS_TRIED).contains(&snapshot.delta.len()) && ordinals.iter().all(is_short);
     is_worth.then(|| snapshot.delta_columns(&source.table, ordinals).ok()).flatten()
 }

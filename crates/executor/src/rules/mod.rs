@@ -3,7 +3,7 @@
 //! For logical plans: [`optimize_subqueries`], [`push_filters`], [`null_safe_keys`]. For physical plans: [`join_graph`] (the order of joins), [`lookup_join`] (index
 //! nested-loop joins), [`join_keys`] (a join's keys as a condition), [`build_order`] and [`join_order`] (the order of joined rows), [`list_order`] (left
 //! joins below lists), [`order`] (rows in an order), [`seek_parts`] and [`seek_range`] (parts of a history), [`locked_limit`] (locking
-//! reads with a LIMIT), [`null_supply`].
+//! reads with a LIMIT), [`null_supply`], [`scan_filters`] (estimates of filters over scans).
 
 pub mod build_order;
 pub mod join_graph;
