@@ -3,9 +3,27 @@
 use squall_statement_context::StatementContext;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult};
 
-/// A warning in a query; in a statement that writes in strict mode an error.
+/// What functions warn of that is an error in a statement that writes in strict mode (MySQL's `Strict_error_handler`). The rest stays a
+/// warning there.
+const STRICT_ERRORS: [ErrorCode; 9] = [
+    ErrorCode::TruncatedWrongValue,
+    ErrorCode::WrongValueForType,
+    ErrorCode::DivisionByZero,
+    ErrorCode::WarnCutValueGroupConcat,
+    ErrorCode::DatetimeFunctionOverflow,
+    ErrorCode::InvalidArgumentForLogarithm,
+    ErrorCode::NumericJsonValueOutOfRange,
+    ErrorCode::InvalidJsonValueForCast,
+    ErrorCode::WarnAllowedPacketOverflowed,
+];
+
+fn is_strict_error(error: &SqlError, context: &StatementContext) -> bool {
+    context.strict_write && STRICT_ERRORS.iter().any(|code| error.is(*code))
+}
+
+/// A warning in a query; in a statement that writes in strict mode an error, if its code is one of those.
 pub fn report(error: SqlError, context: &StatementContext) -> SqlResult<()> {
-    if context.strict_write {
+    if is_strict_error(&error, context) {
         return Err(error);
     }
     context.diagnostics.warn(error);
@@ -14,7 +32,7 @@ pub fn report(error: SqlError, context: &StatementContext) -> SqlResult<()> {
 
 /// The same; of a constant that is converted for each row there is one warning.
 pub fn report_once(error: SqlError, context: &StatementContext) -> SqlResult<()> {
-    if context.strict_write {
+    if is_strict_error(&error, context) {
         return Err(error);
     }
     context.diagnostics.warn_unless_last(error);

@@ -197,7 +197,7 @@ fn run(args: &Args<'_>, function: &str, cipher: impl Fn(&Cipher, &[u8]) -> Optio
     let mut vector = [0; BLOCK_BYTES];
     if chaining == Chaining::Ecb {
         if args.len() == 3 && !args.value(2).is_null() {
-            args.context.diagnostics.warn(SqlError::new(ErrorCode::WarnOptionIgnored, &[&"IV"]));
+            args.warn(SqlError::new(ErrorCode::WarnOptionIgnored, &[&"IV"]))?;
         }
     } else {
         if args.len() < 3 {
@@ -217,7 +217,7 @@ fn run(args: &Args<'_>, function: &str, cipher: impl Fn(&Cipher, &[u8]) -> Optio
         Some(key) => key,
         None => {
             if given.len() > key_bytes {
-                args.context.diagnostics.warn(SqlError::new(ErrorCode::WarnAesKeySize, &[&key_bytes]));
+                args.warn(SqlError::new(ErrorCode::WarnAesKeySize, &[&key_bytes]))?;
             }
             // A longer key is folded, a shorter one has zeros behind it.
             let mut key = vec![0; key_bytes];

@@ -43,9 +43,9 @@ fn parts(bytes: &[u8]) -> Option<(usize, &[u8])> {
     (!rest.is_empty()).then_some((usize::try_from(length).ok()?, rest))
 }
 
-fn damaged(args: &Args<'_>, code: ErrorCode) -> Value {
-    args.context.diagnostics.warn(SqlError::new(code, &[]));
-    Value::Null
+fn damaged(args: &Args<'_>, code: ErrorCode) -> SqlResult<Value> {
+    args.warn(SqlError::new(code, &[]))?;
+    Ok(Value::Null)
 }
 
 fn uncompress(args: &Args<'_>) -> SqlResult<Value> {
@@ -53,20 +53,20 @@ fn uncompress(args: &Args<'_>) -> SqlResult<Value> {
     if bytes.is_empty() {
         return Ok(Value::Bytes(Vec::new()));
     }
-    let Some((length, compressed)) = parts(&bytes) else { return Ok(damaged(args, ErrorCode::ZlibDataError)) };
+    let Some((length, compressed)) = parts(&bytes) else { return damaged(args, ErrorCode::ZlibDataError) };
     let longest = usize::try_from(args.context.settings.max_allowed_packet).unwrap_or(usize::MAX);
     if length > longest {
-        args.context.diagnostics.warn(SqlError::new(ErrorCode::TooBigForUncompress, &[&longest]));
+        args.warn(SqlError::new(ErrorCode::TooBigForUncompress, &[&longest]))?;
         return Ok(Value::Null);
     }
     let mut out = Vec::new();
     // A byte more tells whether there is more than is said.
     let read = ZlibDecoder::new(compressed).take(length as u64 + 1).read_to_end(&mut out);
-    Ok(match read {
+    match read {
         Err(_) => damaged(args, ErrorCode::ZlibDataError),
         Ok(_) if out.len() > length => damaged(args, ErrorCode::ZlibBufferError),
-        Ok(_) => Value::Bytes(out),
-    })
+        Ok(_) => Ok(Value::Bytes(out)),
+    }
 }
 
 fn uncompressed_length(args: &Args<'_>) -> SqlResult<Value> {
@@ -77,7 +77,7 @@ fn uncompressed_length(args: &Args<'_>) -> SqlResult<Value> {
     match parts(&bytes) {
         Some((length, _)) => Ok(Value::UInt(length as u64)),
         None => {
-            damaged(args, ErrorCode::ZlibDataError);
+            damaged(args, ErrorCode::ZlibDataError)?;
             Ok(Value::UInt(0))
         }
     }

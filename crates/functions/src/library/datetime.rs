@@ -4,7 +4,6 @@ use super::moments;
 use super::support::{Args, Binding, Def, result};
 use crate::operators::coerce;
 use crate::typing::has_date;
-use crate::wrong_value::report;
 use squall_registry::ExprType;
 use squall_types::clock::now_micros;
 use squall_types::temporal::calendar::{months_to_period, period_to_months};
@@ -256,24 +255,24 @@ fn maketime(args: &Args<'_>) -> SqlResult<Value> {
     }
     let magnitude = i128::from(hour.unsigned_abs()) * 3_600_000_000 + i128::from(minute) * 60_000_000 + micros;
     let signed = if hour < 0 { -magnitude } else { magnitude };
-    let time = clamped_time(args, signed);
+    let time = clamped_time(args, signed)?;
     // Out of range shows whole seconds.
     Ok(Value::Time(time))
 }
 
 /// A time at most 838:59:59, with a warning when it had to be cut.
-fn clamped_time(args: &Args<'_>, micros: i128) -> Time {
+fn clamped_time(args: &Args<'_>, micros: i128) -> SqlResult<Time> {
     const LIMIT: i128 = (838 * 3600 + 59 * 60 + 59) * 1_000_000;
     if micros.abs() > LIMIT {
         let text = format!("{}", micros / 1_000_000);
-        args.context.diagnostics.warn(SqlError::new(ErrorCode::TruncatedWrongValue, &[&"time", &text]));
+        args.warn(SqlError::new(ErrorCode::TruncatedWrongValue, &[&"time", &text]))?;
     }
-    Time::from_micros_clamped(micros.clamp(-LIMIT, LIMIT) as i64)
+    Ok(Time::from_micros_clamped(micros.clamp(-LIMIT, LIMIT) as i64))
 }
 
 fn sec_to_time(args: &Args<'_>) -> SqlResult<Value> {
     let micros = args.decimal(0)?.to_i128_at(6).unwrap_or(0);
-    Ok(Value::Time(clamped_time(args, micros)))
+    clamped_time(args, micros).map(Value::Time)
 }
 
 fn datediff(args: &Args<'_>) -> SqlResult<Value> {
@@ -312,7 +311,7 @@ fn timediff(args: &Args<'_>) -> SqlResult<Value> {
         let days = left.date().day_number() - right.date().day_number();
         i128::from(days) * 86_400_000_000 + i128::from(left.micros_of_day() - right.micros_of_day())
     };
-    Ok(Value::Time(clamped_time(args, micros)))
+    clamped_time(args, micros).map(Value::Time)
 }
 
 fn add_time_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
@@ -334,7 +333,7 @@ fn add_time(args: &Args<'_>, sign: i64) -> SqlResult<Value> {
     let as_text = args.result.is_string();
     if is_time(args.value(0), &args.text(0)) {
         let Some(time) = args.time(0)? else { return Ok(Value::Null) };
-        let sum = clamped_time(args, i128::from(time.to_micros()) + i128::from(delta));
+        let sum = clamped_time(args, i128::from(time.to_micros()) + i128::from(delta))?;
         if as_text {
             let fsp = if sum.microsecond() == 0 { 0 } else { 6 };
             return Ok(args.string(sum.to_text(fsp)));
@@ -391,12 +390,12 @@ fn str_to_date_function(args: &Args<'_>) -> SqlResult<Value> {
         Ok(parsed) => parsed,
         Err(_) => {
             let error = SqlError::new(ErrorCode::WrongValueForType, &[&"datetime", &text, &"str_to_date"]);
-            report(error, args.context)?;
+            args.warn(error)?;
             return Ok(Value::Null);
         }
     };
     if parsed.truncated {
-        report(SqlError::new(ErrorCode::TruncatedWrongValue, &[&"datetime", &text]), args.context)?;
+        args.warn(SqlError::new(ErrorCode::TruncatedWrongValue, &[&"datetime", &text]))?;
     }
     Ok(match args.result {
         SqlType::Date => Value::Date(parsed.date),

@@ -51,7 +51,7 @@ fn sha2_digest(args: &Args<'_>) -> SqlResult<Value> {
         512 => hex(&Sha512::digest(&bytes)),
         _ => {
             let error = SqlError::new(ErrorCode::WrongParametersToNativeFct, &[&"sha2"]);
-            args.context.diagnostics.warn(error);
+            args.warn(error)?;
             return Ok(Value::Null);
         }
     };

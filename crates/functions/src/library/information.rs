@@ -81,8 +81,12 @@ fn coercibility(args: &Args<'_>) -> SqlResult<Value> {
 fn sleep(args: &Args<'_>) -> SqlResult<Value> {
     let seconds = args.f64(0)?;
     if args.value(0).is_null() || seconds < 0.0 {
-        let error = SqlError::new(ErrorCode::WrongArguments, &[&"sleep"]);
-        crate::wrong_value::report(error, args.context)?;
+        let error = SqlError::new(ErrorCode::WrongArguments, &[&"sleep."]);
+        // In a query too.
+        if args.context.settings.sql_mode.is_strict() {
+            return Err(error);
+        }
+        args.warn(error)?;
         return Ok(Value::Int(0));
     }
     /// Time between two looks at whether the statement was killed.

@@ -85,7 +85,7 @@ pub const FUNCTIONS: &[Def] = &[
             let depth = Outline::of_stored(&stored).map_err(|error| error.for_argument(1, "json_pretty"))?.depth;
             let text = json::printed(&stored);
             // Each element has a line of its own, which is as far to the right as the element is deep.
-            if !args.fits((text.len() as u64).saturating_mul(depth as u64) / 4) {
+            if !args.fits((text.len() as u64).saturating_mul(depth as u64) / 4)? {
                 return Ok(Value::Null);
             }
             Ok(args.string(json::pretty(&text)))

@@ -60,7 +60,7 @@ fn json_detailed(args: &Args<'_>) -> SqlResult<Value> {
     let text = json::printed(&stored);
     // Each element may have a line of its own, as far to the right as it is deep.
     let spaces = (text.len() as u64).saturating_mul(depth as u64).saturating_mul(tab as u64);
-    if !args.fits(spaces.saturating_add(text.len() as u64) / 2) {
+    if !args.fits(spaces.saturating_add(text.len() as u64) / 2)? {
         return Ok(Value::Null);
     }
     Ok(args.string(detailed(&text, tab)))

@@ -11,7 +11,7 @@ fn load_file(args: &Args<'_>) -> SqlResult<Value> {
     let Some(nested) = &args.context.nested else { return Ok(Value::Null) };
     let Ok(path) = nested.server_file(&args.text(0)) else { return Ok(Value::Null) };
     let Ok(found) = std::fs::metadata(&path) else { return Ok(Value::Null) };
-    if !found.is_file() || !args.fits(found.len()) {
+    if !found.is_file() || !args.fits(found.len())? {
         return Ok(Value::Null);
     }
     Ok(std::fs::read(&path).map_or(Value::Null, Value::Bytes))

@@ -2,7 +2,7 @@
 
 use super::support::{Args, Binding, Def, result};
 use squall_registry::{Coercibility, ExprType};
-use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType, Value};
+use squall_types::{CollationId, SqlResult, SqlType, Value};
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -52,10 +52,10 @@ fn inet_aton(args: &Args<'_>) -> SqlResult<Value> {
         _ => None,
     };
     let Some(parts) = text.split('.').map(part).collect::<Option<Vec<u64>>>().filter(|_| !text.is_empty()) else {
-        return Ok(wrong(args, &text));
+        return wrong(args, &text);
     };
     if text.ends_with('.') {
-        return Ok(wrong(args, &text));
+        return wrong(args, &text);
     }
     // More than four parts are shifted out at last. Of two and three parts the last one has what is missing before it.
     let number = parts.iter().fold(0_u64, |number, part| number << 8 | part);
@@ -63,23 +63,17 @@ fn inet_aton(args: &Args<'_>) -> SqlResult<Value> {
     Ok(Value::UInt((number >> 8) << (8 + missing) | number & 0xFF))
 }
 
-fn wrong(args: &Args<'_>, text: &str) -> Value {
-    let name = args.name.to_lowercase();
-    args.context.diagnostics.warn(SqlError::with_message(
-        ErrorCode::WrongValueForType,
-        // MySQL prints the argument as it is written there: a text is in quotes of its own.
-        format!("Incorrect string value: ''{text}'' for function {name}"),
-    ));
-    Value::Null
+fn wrong(args: &Args<'_>, text: &str) -> SqlResult<Value> {
+    args.wrong_string(text).map(|()| Value::Null)
 }
 
 fn inet6_aton(args: &Args<'_>) -> SqlResult<Value> {
     let text = args.text(0);
-    Ok(match without_zeros(&text).parse::<IpAddr>() {
-        Ok(IpAddr::V4(address)) => Value::Bytes(address.octets().to_vec()),
-        Ok(IpAddr::V6(address)) => Value::Bytes(address.octets().to_vec()),
+    match without_zeros(&text).parse::<IpAddr>() {
+        Ok(IpAddr::V4(address)) => Ok(Value::Bytes(address.octets().to_vec())),
+        Ok(IpAddr::V6(address)) => Ok(Value::Bytes(address.octets().to_vec())),
         Err(_) => wrong(args, &text),
-    })
+    }
 }
 
 /// An address whose decimal numbers, of three digits at most, do not begin with a zero.

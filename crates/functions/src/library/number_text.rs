@@ -58,7 +58,7 @@ fn hex(args: &Args<'_>) -> SqlResult<Value> {
         return Ok(args.string(format!("{:X}", bits.unwrap_or(u64::MAX))));
     }
     let bytes = args.encoded(0);
-    if !args.fits(bytes.len() as u64 * 2) {
+    if !args.fits(bytes.len() as u64 * 2)? {
         return Ok(Value::Null);
     }
     Ok(args.string(hex_of(&bytes)))
@@ -80,11 +80,7 @@ fn unhex(args: &Args<'_>) -> SqlResult<Value> {
     match bytes_of_hex(&digits) {
         Some(bytes) => Ok(Value::Bytes(bytes)),
         None => {
-            let text = String::from_utf8_lossy(&digits).into_owned();
-            args.context.diagnostics.warn(SqlError::with_message(
-                ErrorCode::WrongArguments,
-                format!("Incorrect string value: '{text}' for function unhex"),
-            ));
+            args.wrong_string(&String::from_utf8_lossy(&digits))?;
             Ok(Value::Null)
         }
     }
@@ -242,13 +238,11 @@ fn format_number(args: &Args<'_>) -> SqlResult<Value> {
             number.rescale(places).unwrap_or(number).to_string()
         }
     };
-    let known = args.text_or_null(2).and_then(|locale| {
-        let signs = locale_signs(&locale);
-        if signs.is_none() {
-            args.context.diagnostics.warn(SqlError::new(ErrorCode::UnknownLocale, &[&locale]));
-        }
-        signs
-    });
+    let locale = args.text_or_null(2);
+    let known = locale.as_ref().and_then(|locale| locale_signs(locale));
+    if let (Some(locale), None) = (&locale, &known) {
+        args.warn(SqlError::new(ErrorCode::UnknownLocale, &[locale]))?;
+    }
     let LocaleSigns { group, group_digits, point } =
         known.unwrap_or(LocaleSigns { group: Some(','), group_digits: 3, point: '.' });
     let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |digits| ("-", digits));
@@ -271,7 +265,7 @@ fn format_number(args: &Args<'_>) -> SqlResult<Value> {
 fn to_base64(args: &Args<'_>) -> SqlResult<Value> {
     const LINE: usize = BASE64_LINE as usize;
     let encoded = STANDARD.encode(args.encoded(0));
-    if !args.fits(encoded.len() as u64) {
+    if !args.fits(encoded.len() as u64)? {
         return Ok(Value::Null);
     }
     let mut out = String::with_capacity(encoded.len() + encoded.len() / LINE);

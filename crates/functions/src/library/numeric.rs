@@ -2,7 +2,7 @@
 
 use super::support::{Args, Binding, Def, MANY, result};
 use crate::typing::numeric::{NumericKind, double_of_places, numeric_kind, shown_places};
-use crate::wrong_value::{division_by_zero, out_of_range, report};
+use crate::wrong_value::{division_by_zero, out_of_range};
 use squall_registry::ExprType;
 use squall_types::{ErrorCode, SqlError, SqlMode, SqlResult, SqlType, Value};
 
@@ -91,7 +91,7 @@ fn logarithm(args: &Args<'_>, number: f64, f: fn(f64) -> f64) -> SqlResult<Value
     if number <= 0.0 {
         if args.context.settings.sql_mode.contains(SqlMode::ERROR_FOR_DIVISION_BY_ZERO) {
             let error = SqlError::new(ErrorCode::InvalidArgumentForLogarithm, &[]);
-            report(error, args.context)?;
+            args.warn(error)?;
         }
         return Ok(Value::Null);
     }

@@ -83,7 +83,7 @@ fn regexp_replace(args: &Args<'_>) -> SqlResult<Value> {
         out.push_str(&rest[copied..whole.start()]);
         push_replacement(&replacement, &found, &mut out);
         copied = whole.end();
-        if !args.fits(out.len() as u64) {
+        if !args.fits(out.len() as u64)? {
             return Ok(Value::Null);
         }
     }

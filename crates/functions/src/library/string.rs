@@ -84,7 +84,7 @@ fn concat_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
     Ok(ExprType { nullable: true, ..ty })
 }
 
-fn joined(args: &Args<'_>, parts: impl Iterator<Item = usize> + Clone, separator: &[u8]) -> Value {
+fn joined(args: &Args<'_>, parts: impl Iterator<Item = usize> + Clone, separator: &[u8]) -> SqlResult<Value> {
     let length = |at: usize| match args.value(at) {
         Value::String(text) => text.len() + separator.len(),
         Value::Bytes(bytes) => bytes.len() + separator.len(),
@@ -93,17 +93,18 @@ fn joined(args: &Args<'_>, parts: impl Iterator<Item = usize> + Clone, separator
     };
     // What grows by itself takes twice the room of a long text, or three times while it moves.
     let room = parts.clone().map(length).sum::<usize>();
-    let mut out = Vec::with_capacity(if args.fits(room as u64) { room } else { 0 });
+    let fits = room as u64 <= args.context.settings.max_allowed_packet;
+    let mut out = Vec::with_capacity(if fits { room } else { 0 });
     for (position, at) in parts.enumerate() {
         if position > 0 {
             out.extend_from_slice(separator);
         }
         out.extend_from_slice(&args.bytes(at));
-        if !args.fits(out.len() as u64) {
-            return Value::Null;
+        if !args.fits(out.len() as u64)? {
+            return Ok(Value::Null);
         }
     }
-    from_bytes(args, out)
+    Ok(from_bytes(args, out))
 }
 
 /// Bytes that are text, or bytes, as the result's kind of string.
@@ -118,7 +119,7 @@ fn from_bytes(args: &Args<'_>, bytes: Vec<u8>) -> Value {
 }
 
 fn concat(args: &Args<'_>) -> SqlResult<Value> {
-    Ok(joined(args, 0..args.len(), b""))
+    joined(args, 0..args.len(), b"")
 }
 
 fn concat_ws(args: &Args<'_>) -> SqlResult<Value> {
@@ -126,7 +127,7 @@ fn concat_ws(args: &Args<'_>) -> SqlResult<Value> {
         return Ok(Value::Null);
     }
     let parts = (1..args.len()).filter(|at| !args.value(*at).is_null());
-    Ok(joined(args, parts, &args.bytes(0)))
+    joined(args, parts, &args.bytes(0))
 }
 
 /// Bytes of a value in its own character set.
@@ -223,7 +224,7 @@ fn pad_type(binding: &Binding<'_>) -> SqlResult<ExprType> {
 fn pad(args: &Args<'_>, left: bool) -> SqlResult<Value> {
     let length = args.i64(1)?;
     let Ok(length) = usize::try_from(length) else { return Ok(Value::Null) };
-    if !args.fits(length as u64) {
+    if !args.fits(length as u64)? {
         return Ok(Value::Null);
     }
     if args.is_binary() {
@@ -257,7 +258,7 @@ fn repeat(args: &Args<'_>) -> SqlResult<Value> {
     let bytes = args.bytes(0);
     let times = usize::try_from(args.i64(1)?.max(0)).unwrap_or(usize::MAX);
     let total = bytes.len().checked_mul(times).map_or(u64::MAX, |total| total as u64);
-    if !args.fits(total) {
+    if !args.fits(total)? {
         return Ok(Value::Null);
     }
     Ok(from_bytes(args, bytes.repeat(times)))
@@ -265,7 +266,7 @@ fn repeat(args: &Args<'_>) -> SqlResult<Value> {
 
 fn space(args: &Args<'_>) -> SqlResult<Value> {
     let count = args.i64(0)?.max(0) as u64;
-    if !args.fits(count) {
+    if !args.fits(count)? {
         return Ok(Value::Null);
     }
     Ok(args.string(" ".repeat(usize::try_from(count).unwrap_or(0))))
@@ -285,7 +286,7 @@ fn replace(args: &Args<'_>) -> SqlResult<Value> {
         out.extend_from_slice(&rest[..at]);
         out.extend_from_slice(&to);
         rest = &rest[at + from.len()..];
-        if !args.fits(out.len() as u64) {
+        if !args.fits(out.len() as u64)? {
             return Ok(Value::Null);
         }
     }
@@ -437,7 +438,7 @@ fn make_set(args: &Args<'_>) -> SqlResult<Value> {
         let bit = u32::try_from(at - 1).unwrap_or(u32::MAX);
         bits.checked_shr(bit).unwrap_or(0) & 1 == 1 && !args.value(*at).is_null()
     });
-    Ok(joined(args, chosen, b","))
+    joined(args, chosen, b",")
 }
 
 fn export_set(args: &Args<'_>) -> SqlResult<Value> {
@@ -447,7 +448,7 @@ fn export_set(args: &Args<'_>) -> SqlResult<Value> {
     let count = if args.len() > 4 { args.i64(4)? } else { 64 };
     let count = if (0..=64).contains(&count) { count as u32 } else { 64 };
     let longest = on.len().max(off.len()) + separator.len();
-    if !args.fits((longest as u64).saturating_mul(u64::from(count))) {
+    if !args.fits((longest as u64).saturating_mul(u64::from(count)))? {
         return Ok(Value::Null);
     }
     let mut out = Vec::new();

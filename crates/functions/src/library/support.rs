@@ -8,6 +8,7 @@ use crate::operators::coerce;
 use crate::typing::collation::{StringOperand, aggregate_collations, aggregate_result};
 use crate::typing::has_date;
 use crate::typing::{display_length, string_of_length};
+use crate::wrong_value::report;
 use arrow::array::{Array, ArrayRef, AsArray, StringViewArray, StringViewBuilder};
 use arrow::datatypes::Int64Type;
 use squall_accounting::Charge;
@@ -464,7 +465,7 @@ impl ScalarKernel for RowKernel {
             return Ok(Value::Null);
         }
         let args = self.args(arguments, context);
-        (self.def.eval)(&args).map(|value| args.fitting(value))
+        (self.def.eval)(&args).and_then(|value| args.fitting(value))
     }
 
     fn has_eval_arrays(&self) -> bool {
@@ -537,7 +538,7 @@ impl RowKernel {
         let mut results = ValueArrayBuilder::new(&self.result, documents.len());
         for document in documents {
             match document {
-                Some(document) => results.append(&args.fitting(eval(args, document)?))?,
+                Some(document) => results.append(&args.fitting(eval(args, document)?)?)?,
                 None => results.append(&Value::Null)?,
             }
             args.trees.borrow_mut().clear();
@@ -614,14 +615,14 @@ impl<'a> Args<'a> {
 
     /// A result; NULL with a warning if it is too long. Calls inside of calls may each make a string longer: none gets beyond the
     /// limit.
-    fn fitting(&self, value: Value) -> Value {
+    fn fitting(&self, value: Value) -> SqlResult<Value> {
         let length = match &value {
             Value::String(text) => text.len(),
             Value::Json(document) => document.stored().len(),
             Value::Bytes(bytes) => bytes.len(),
-            _ => return value,
+            _ => return Ok(value),
         };
-        if self.fits(length as u64) { value } else { Value::Null }
+        Ok(if self.fits(length as u64)? { value } else { Value::Null })
     }
 
     /// A value; NULL where there is none.
@@ -756,15 +757,27 @@ impl<'a> Args<'a> {
     }
 
     /// Whether a string of this many bytes may be built; if not there is a warning and the result is NULL.
-    pub fn fits(&self, length: u64) -> bool {
-        if length <= self.context.settings.max_allowed_packet {
-            return true;
+    pub fn fits(&self, length: u64) -> SqlResult<bool> {
+        let longest = self.context.settings.max_allowed_packet;
+        if length <= longest {
+            return Ok(true);
         }
-        self.context.diagnostics.warn(SqlError::new(
-            ErrorCode::WarnAllowedPacketOverflowed,
-            &[&self.name.to_lowercase(), &self.context.settings.max_allowed_packet],
-        ));
-        false
+        let name = self.name.to_lowercase();
+        self.warn(SqlError::new(ErrorCode::WarnAllowedPacketOverflowed, &[&name, &longest]))?;
+        Ok(false)
+    }
+
+    /// A warning, or in a strict write an error if its code is one there.
+    pub fn warn(&self, warning: SqlError) -> SqlResult<()> {
+        report(warning, self.context)
+    }
+
+    /// A text is none of those that the function takes (1411).
+    pub fn wrong_string(&self, text: &str) -> SqlResult<()> {
+        let name = self.name.to_lowercase();
+        // MySQL prints the argument as it is written: a text is in quotes of its own.
+        let message = format!("Incorrect string value: ''{text}'' for function {name}");
+        self.warn(SqlError::with_message(ErrorCode::WrongValueForType, message))
     }
 
     /// Error 1210.

@@ -36,7 +36,7 @@ fn evaluated(
     let document = match Document::parse(&text, &mut charge)? {
         Ok(document) => document,
         Err(malformed) => {
-            args.context.diagnostics.warn(SqlError::new(ErrorCode::WrongValue, &[&"XML", &malformed.0]));
+            args.warn(SqlError::new(ErrorCode::WrongValue, &[&"XML", &malformed.0]))?;
             return Ok(Value::Null);
         }
     };

@@ -1,5 +1,6 @@
 //! CHAR(… USING charset): bytes of numbers as characters of a set.
 
+use crate::wrong_value::report;
 use squall_registry::ScalarKernel;
 use squall_statement_context::StatementContext;
 use squall_types::collation::Charset;
@@ -39,7 +40,7 @@ impl ScalarKernel for CharactersKernel {
         let Some(at) = decoded.invalid_at else { return Ok(Value::String(decoded.text.into_owned())) };
         let shown: String = bytes[at..].iter().take(SHOWN_MAX).map(|byte| format!("{byte:02X}")).collect();
         let error = SqlError::new(ErrorCode::InvalidCharacterString, &[&self.charset.name(), &shown]);
-        context.diagnostics.warn(error);
+        report(error, context)?;
         if context.settings.sql_mode.is_strict() {
             return Ok(Value::Null);
         }

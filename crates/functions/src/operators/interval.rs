@@ -1,6 +1,7 @@
 //! Dates and times plus and minus intervals.
 
 use super::coerce;
+use crate::wrong_value::report;
 use arrow::array::{ArrayRef, AsArray, Int64Array};
 use arrow::datatypes::Int64Type;
 use squall_registry::ScalarKernel;
@@ -36,14 +37,14 @@ impl ScalarKernel for AddIntervalKernel {
         match &self.to {
             SqlType::Time { .. } => {
                 let Some(time) = coerce::to_time(base, &self.from, context)? else { return Ok(Value::Null) };
-                Ok(self.in_range(time.add_interval(interval).map(Value::Time), "time", context))
+                self.in_range(time.add_interval(interval).map(Value::Time), "time", context)
             }
             SqlType::Date => {
                 let Some(date) = coerce::to_date(base, &self.from, context)? else { return Ok(Value::Null) };
                 if date.has_zero_part() {
                     return Ok(Value::Null);
                 }
-                Ok(self.in_range(date.add_interval(interval).map(Value::Date), "datetime", context))
+                self.in_range(date.add_interval(interval).map(Value::Date), "datetime", context)
             }
             SqlType::String { .. } => self.add_to_text(base, interval, context),
             _ => {
@@ -51,7 +52,7 @@ impl ScalarKernel for AddIntervalKernel {
                 if value.date().has_zero_part() {
                     return Ok(Value::Null);
                 }
-                Ok(self.in_range(value.add_interval(interval).map(Value::DateTime), "datetime", context))
+                self.in_range(value.add_interval(interval).map(Value::DateTime), "datetime", context)
             }
         }
     }
@@ -92,11 +93,14 @@ impl ScalarKernel for AddIntervalKernel {
 }
 
 impl AddIntervalKernel {
-    fn in_range(&self, value: Option<Value>, field: &str, context: &StatementContext) -> Value {
-        value.unwrap_or_else(|| {
-            context.diagnostics.warn(SqlError::new(ErrorCode::DatetimeFunctionOverflow, &[&field]));
-            Value::Null
-        })
+    fn in_range(&self, value: Option<Value>, field: &str, context: &StatementContext) -> SqlResult<Value> {
+        match value {
+            Some(value) => Ok(value),
+            None => {
+                report(SqlError::new(ErrorCode::DatetimeFunctionOverflow, &[&field]), context)?;
+                Ok(Value::Null)
+            }
+        }
     }
 
     /// Text stays text: of a date if it is one and the unit is one of days or more, else of a date and time.
@@ -109,7 +113,7 @@ impl AddIntervalKernel {
             return Ok(Value::Null);
         }
         let Some(result) = value.add_interval(interval) else {
-            return Ok(self.in_range(None, "datetime", context));
+            return self.in_range(None, "datetime", context);
         };
         if is_date && self.unit.is_date_unit() {
             return Ok(Value::String(result.date().to_text()));

@@ -2,6 +2,7 @@
 
 use super::document::{Document, Kind};
 use super::xpath::{Axis, Expr, Function, Operator, Query, Start, Step};
+use crate::wrong_value::report;
 use squall_accounting::GrowingCharge;
 use squall_statement_context::StatementContext;
 use squall_types::collation::{compare, eq, find};
@@ -299,7 +300,7 @@ impl<'a> Evaluation<'a> {
             Operator::Subtract => left - right,
             Operator::Multiply => left * right,
             _ if right == 0.0 => {
-                self.context.diagnostics.warn(SqlError::new(ErrorCode::DivisionByZero, &[]));
+                report(SqlError::new(ErrorCode::DivisionByZero, &[]), self.context)?;
                 return Ok(Found::Null);
             }
             Operator::Divide => (left / right).trunc(),
@@ -327,7 +328,7 @@ impl<'a> Evaluation<'a> {
         let text = self.text(found)?.unwrap_or_default();
         let parsed = parse_f64(&text);
         if parsed.truncated {
-            self.context.diagnostics.warn(SqlError::new(ErrorCode::TruncatedWrongValue, &[&"DOUBLE", &text]));
+            report(SqlError::new(ErrorCode::TruncatedWrongValue, &[&"DOUBLE", &text]), self.context)?;
         }
         Ok(Some(parsed.value))
     }

@@ -32,7 +32,7 @@ fn unlink(args: &Args<'_>) -> SqlResult<Value> {
 fn contents(args: &Args<'_>) -> SqlResult<Value> {
     let file = nested(args.context)?.server_file(&args.text(0))?;
     let Ok(found) = std::fs::metadata(&file) else { return Ok(Value::Null) };
-    if !found.is_file() || !args.fits(found.len()) {
+    if !found.is_file() || !args.fits(found.len())? {
         return Ok(Value::Null);
     }
     let Ok(bytes) = std::fs::read(&file) else { return Ok(Value::Null) };
