@@ -44,27 +44,45 @@ impl PhysicalOptimizerRule for JoinGraphRule {
     }
 }
 
+/// The plan with its trees of joins in better orders, the inner ones first: how many rows an input has is asked of what will run.
 fn reordered(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     plan.transform_down(|plan| {
         if !graph::is_join(&plan) {
             return Ok(Transformed::no(plan));
         }
         let Some(mut graph) = Graph::of(&plan)? else { return Ok(Transformed::no(plan)) };
-        let found = match graph.inputs.len() < INPUTS_MIN {
-            true => None,
-            false => {
-                graph.estimate()?;
-                search::cheapest(&graph)
-            }
-        };
-        // The inputs are visited once, here or below: twice would be twice as long at each level of nested joins.
-        let Some(tree) = found else { return Ok(Transformed::no(plan)) };
-        // What they are joins of is a matter of its own.
+        let mut as_written = Vec::with_capacity(graph.inputs.len());
         for input in &mut graph.inputs {
+            as_written.push(Arc::clone(&input.plan));
             input.plan = reordered(Arc::clone(&input.plan))?;
         }
-        let better = build::plan_of(&graph, &tree, &plan.schema())?;
+        let mut found = None;
+        if graph.inputs.len() >= INPUTS_MIN {
+            graph.estimate()?;
+            found = search::cheapest(&graph);
+        }
+        let better = match found {
+            Some(tree) => build::plan_of(&graph, &tree, &plan.schema())?,
+            None => with_better_inputs(plan, &as_written, &graph)?,
+        };
+        // The inputs are visited once: twice would be twice as long at each level of nested joins.
         Ok(Transformed::new(better, true, TreeNodeRecursion::Jump))
+    })
+    .data()
+}
+
+/// A tree of joins in the order that it has, over its inputs as they are now.
+fn with_better_inputs(
+    plan: Arc<dyn ExecutionPlan>,
+    as_written: &[Arc<dyn ExecutionPlan>],
+    graph: &Graph,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    plan.transform_down(|plan| {
+        let input = as_written.iter().position(|input| Arc::ptr_eq(input, &plan));
+        Ok(match input {
+            Some(input) => Transformed::new(Arc::clone(&graph.inputs[input].plan), true, TreeNodeRecursion::Jump),
+            None => Transformed::no(plan),
+        })
     })
     .data()
 }
