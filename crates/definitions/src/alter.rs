@@ -2,31 +2,24 @@
 
 use crate::alter_table::{Alteration, Work, alter_table as resolve_alteration};
 use crate::constraint::parent_name;
-use crate::copy::RowCopier;
 use crate::create::check_constraint_names;
 use crate::drop::{check_triggers_stay, rename_entry, with_children};
+use crate::edit::CatalogEdit;
 use crate::edit::change_catalog;
 use crate::edit::define;
-use crate::edit::reserve_table_id;
-use crate::edit::{CatalogEdit, ReservedId};
 use crate::exchange::exchange_partition;
 use crate::execute::{DdlEnv, QualifiedName, altered_table};
-use crate::locked::lock_tables;
-use crate::locked::{LockedTable, LockedTables};
+use crate::index_build::build_keys;
+use crate::locked::{LockedTable, LockedTables, lock_tables_between};
 use crate::partition_change::truncated_storages;
-use crate::sorted_rows::for_each_sorted_row;
-use squall_catalog::{Catalog, IndexDef, IndexId, TableDef, TableId};
-use squall_instrumentation::process::{Process, Transfer};
-use squall_parser::ast::{AlterAction, AlterTable, CreateIndex, DropIndex, OrderItem, TableConstraint};
-use squall_row_store::{Direction, OnDuplicate, Table, ValueRange};
+use crate::preparation::Preparation;
+use crate::table_copy::{CopiedTable, CopyEnv, copy_rows};
+use squall_catalog::{Catalog, IndexId, TableDef, TableId};
+use squall_parser::ast::{AlterAction, AlterTable, CreateIndex, DropIndex, TableConstraint};
 use squall_server_state::ServerState;
-use squall_statement_context::StatementContext;
-use squall_types::{ErrorCode, Level, SqlError, SqlResult, Value};
+use squall_types::{ErrorCode, Level, SqlError, SqlResult};
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Rows that are copied between two looks of others at how far it is.
-const ROWS_PER_NOTE: u64 = 256;
 
 /// The parameters of ALTER beyond those of other definition statements.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +75,12 @@ pub fn alter_table(
         exchange_partition(state, env, name, partition, &env.qualify(table)?)?;
         return Ok(0);
     }
-    let tables = lock_tables(state, env, |catalog| {
+    // With the tables of new foreign keys everything happens under their locks.
+    let mut prepared = match new_parents(statement, &name.0)[..] {
+        [] => Preparation::begin(state, env, alter_env.strict, statement, name)?,
+        _ => None,
+    };
+    let wanted = |catalog: &Catalog| {
         altered_table(catalog, name, statement)?;
         let mut wanted = new_parents(statement, &name.0);
         match renamed_to(env, name, statement)? {
@@ -90,10 +88,15 @@ pub fn alter_table(
             None => wanted.push(name.clone()),
         }
         Ok(wanted)
-    })?;
+    };
+    let mut meanwhile = || prepared.as_mut().map_or(Ok(()), |prepared| prepared.catch_up(env));
+    let tables = lock_tables_between(state, env, wanted, &mut meanwhile)?;
     let old = tables.by_id(altered_table(tables.catalog(), name, statement)?.id)?;
     let seen = tables.catalog();
-    let alteration = resolve_alteration(old, statement, &env.ddl_context(seen, &name.0))?;
+    let alteration = match &prepared {
+        Some(prepared) => prepared.alteration_of(old)?,
+        None => resolve_alteration(old, statement, &env.ddl_context(seen, &name.0))?,
+    };
     check_constraint_names(seen, &name.0, &alteration.table)?;
     note_keys_switch(env, old, &alteration);
     let rename = renamed_to(env, name, statement)?;
@@ -108,7 +111,10 @@ pub fn alter_table(
         }
         Work::Indexes => {
             let table = Arc::new(alteration.table.clone());
-            build_indexes(state, &env.context, old, &table)?;
+            match &mut prepared {
+                Some(prepared) => prepared.finish_keys(state, env, old)?,
+                None => build_keys(state, &env.context, old, &table)?,
+            }
             commit_in_place(state, &tables, old, &table, (rename.as_ref(), Vec::new()))?;
             set_auto_increment(state, &alteration)?;
             let before = old.def().clone();
@@ -117,16 +123,18 @@ pub fn alter_table(
             Ok(0)
         }
         Work::Rebuild | Work::Copy => {
-            let mut table = alteration.table.clone();
-            let reserved = reserve_table_id(state, &mut table)?;
-            let (table, rows) = copy_rows(state, env, alter_env, statement, &name.0, old, table)?;
+            let copy = match prepared.as_mut().map_or(Ok(None), Preparation::finish_copy)? {
+                Some(copy) => copy,
+                None => {
+                    let on = CopyEnv { state, env, strict: alter_env.strict, database: &name.0 };
+                    copy_rows(on, statement, old.def(), alteration.table.clone())?
+                }
+            };
+            let table = copy.table().clone();
             // While no other session knows the copy.
-            let next = set_auto_increment(state, &Alteration { table: (*table).clone(), ..alteration.clone() });
-            let commit = next.and_then(|()| commit_copy(state, &tables, old, &reserved, &table, rename.as_ref()));
-            if commit.is_err() {
-                state.store.drop_data(&table)?;
-            }
-            commit?;
+            set_auto_increment(state, &Alteration { table: (*table).clone(), ..alteration.clone() })?;
+            let rows = copy.rows;
+            commit_copy(state, &tables, old, copy, rename.as_ref())?;
             drop(tables);
             make_copy(state, env, place, None, &table)?;
             Ok(if alteration.work == Work::Copy { rows } else { 0 })
@@ -220,13 +228,15 @@ pub fn alter_temporary(
     let rows = match alteration.work {
         Work::Metadata => 0,
         Work::Indexes => {
-            build_indexes(state, &env.context, old, &Arc::new(table.clone()))?;
+            build_keys(state, &env.context, old, &Arc::new(table.clone()))?;
             0
         }
         Work::Rebuild | Work::Copy => {
             table.id = state.store.allocate_temporary_id();
-            let (copied, rows) = copy_rows(state, env, alter_env, statement, database, old, table)?;
-            table = (*copied).clone();
+            let on = CopyEnv { state, env, strict: alter_env.strict, database };
+            let copy = copy_rows(on, statement, old.def(), table)?;
+            let rows = copy.rows;
+            table = (*copy.keep()).clone();
             if alteration.work == Work::Copy { rows } else { 0 }
         }
     };
@@ -292,17 +302,18 @@ fn commit_copy(
     state: &ServerState,
     tables: &LockedTables,
     old: &LockedTable,
-    reserved: &ReservedId,
-    table: &TableDef,
+    copy: CopiedTable<'_>,
     rename: Option<&QualifiedName>,
 ) -> SqlResult<()> {
     timed_change(state, |catalog| {
-        catalog.replace_by_copy(old, reserved, table.clone(), tables)?;
+        catalog.replace_by_copy(old, copy.reserved()?, (**copy.table()).clone(), tables)?;
         match rename.filter(|to| *to != old.name()) {
             Some(to) => rename_entry(catalog, tables, old.name(), to),
             None => Ok(()),
         }
-    })
+    })?;
+    copy.keep();
+    Ok(())
 }
 
 fn set_auto_increment(state: &ServerState, alteration: &Alteration) -> SqlResult<()> {
@@ -311,132 +322,4 @@ fn set_auto_increment(state: &ServerState, alteration: &Alteration) -> SqlResult
     // Never below what is in use.
     let used = crate::copy::greatest_auto_increment(&*state.store, &table)?;
     state.store.set_auto_increment(&table, next.max(used.saturating_add(1)))
-}
-
-fn build_indexes(
-    state: &ServerState,
-    context: &StatementContext,
-    old: &LockedTable,
-    new: &Arc<TableDef>,
-) -> SqlResult<()> {
-    let table = state.store.table(new)?;
-    let fresh: Vec<IndexId> = new
-        .indexes
-        .iter()
-        .filter(|index| {
-            !index.is_bitmap() && !index.has_no_entries() && old.indexes.iter().all(|other| other.id != index.id)
-        })
-        .map(|index| index.id)
-        .collect();
-    let progress = Progress::begin(state, context.connection_id, &table);
-    let check = |rows| {
-        progress.add(rows);
-        context.kill.check()
-    };
-    let began = Instant::now();
-    state.store.build_indexes(&table, &fresh, &check).map_err(SqlError::from)?;
-    let rows = state.store.table_stats(&table).row_count;
-    state.definition_times.build_index.note(rows.saturating_mul(fresh.len() as u64), began.elapsed());
-    let is_new = |index: &&IndexDef| index.is_vector() && old.indexes.iter().all(|other| other.id != index.id);
-    for index in new.indexes.iter().filter(is_new) {
-        state.store.build_vector_index(&table, index.id, &check)?;
-    }
-    Ok(())
-}
-
-/// How far a session's ALTER TABLE is with a table's rows, as the process list and events_stages_current show it.
-struct Progress(Option<Arc<Process>>);
-
-impl Progress {
-    fn begin(state: &ServerState, session: u64, table: &Table) -> Progress {
-        let process = state.processes.get(session);
-        if let Some(process) = &process {
-            process.transfer.begin(Transfer::Copying);
-            process.transfer.set_rows_total(state.store.table_stats(table).row_count);
-        }
-        Progress(process)
-    }
-
-    fn add(&self, rows: u64) {
-        if let Some(process) = &self.0 {
-            process.transfer.add_rows(rows);
-        }
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if let Some(process) = &self.0 {
-            process.transfer.end();
-        }
-    }
-}
-
-/// ORDER BY.
-fn order_of(statement: &AlterTable) -> &[OrderItem] {
-    let order = statement.actions.iter().rev().find_map(|action| match action {
-        AlterAction::OrderBy(items) => Some(items.as_slice()),
-        _ => None,
-    });
-    order.unwrap_or_default()
-}
-
-/// Copies all rows into a new table, converted on the way.
-fn copy_rows(
-    state: &ServerState,
-    env: &DdlEnv,
-    alter_env: &AlterEnv,
-    statement: &AlterTable,
-    database: &str,
-    old: &LockedTable,
-    new: TableDef,
-) -> SqlResult<(Arc<TableDef>, u64)> {
-    let new = Arc::new(new);
-    let order_by = order_of(statement);
-    if !order_by.is_empty() && new.primary_key().is_some() {
-        let reason = format!("ORDER BY ignored as there is a user-defined clustered index in the table '{}'", new.name);
-        env.context.diagnostics.warn(SqlError::with_message(ErrorCode::UnknownError, reason));
-    }
-    let source = state.store.table(old.def())?;
-    let target = state.store.create_data(&new)?;
-    let began = Instant::now();
-    let copied = (|| {
-        let mut copier = RowCopier::new(state, env, database, old.def(), &target, alter_env.strict)?;
-        let mut load = state.store.bulk_load(&target);
-        let progress = Progress::begin(state, env.session, &source);
-        let mut copy = |row: Vec<Value>| -> SqlResult<()> {
-            env.context.kill.check()?;
-            if load.pushed() % ROWS_PER_NOTE == ROWS_PER_NOTE - 1 {
-                progress.add(ROWS_PER_NOTE);
-            }
-            let values = copier.convert(row, load.pushed() + 1)?;
-            load.push(values)
-        };
-        if order_by.is_empty() || new.primary_key().is_some() {
-            let range = source.range(IndexId(0), ValueRange::ALL)?;
-            let mut cursor = state.store.read_view().scan(&source, &range, Direction::Forward);
-            while let Some(row) = cursor.next_row()? {
-                copy(row.values(&source)?)?;
-            }
-        } else {
-            for_each_sorted_row(state, env, database, old.def(), order_by, copy)?;
-        }
-        let on_duplicate = if statement.ignore { OnDuplicate::Skip } else { OnDuplicate::Fail };
-        let outcome = load.finish(env.session, env.wait, on_duplicate).map_err(SqlError::from)?;
-        let next = state.store.peek_auto_increment(&source);
-        if state.store.peek_auto_increment(&target) < next {
-            state.store.set_auto_increment(&target, next)?;
-        }
-        Ok(outcome.loaded)
-    })();
-    match copied {
-        Ok(rows) => {
-            state.definition_times.copy_rows.note(rows, began.elapsed());
-            Ok((new, rows))
-        }
-        Err(error) => {
-            state.store.drop_data(&new)?;
-            Err(error)
-        }
-    }
 }

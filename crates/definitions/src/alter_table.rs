@@ -18,7 +18,9 @@ use crate::partition::{moves_rows, refuse_partition_column};
 use crate::partition_change::{PartitionChange, change_partitions};
 use crate::table_option::{apply_options, table_collation};
 use squall_catalog::name::eq_ignore_case;
-use squall_catalog::{ColumnDef, ColumnDefault, ColumnId, IndexDef, Reference, ReferencedColumns, TableDef};
+use squall_catalog::{
+    ColumnDef, ColumnDefault, ColumnId, ForeignKey, IndexDef, Reference, ReferencedColumns, TableDef,
+};
 use squall_parser::ast::{
     AlterAction, AlterTable, ColumnDefinition, ColumnPosition, Ident, TableConstraint, TableOption,
 };
@@ -33,6 +35,8 @@ pub struct Alteration {
     pub work: Work,
     /// AUTO_INCREMENT = n.
     pub auto_increment: Option<u64>,
+    /// Whether others can write to the table while it is changed.
+    pub is_online: bool,
     /// ENABLE KEYS, DISABLE KEYS: row tables keep every key up to date, and MySQL says so with a note.
     pub keys_switch: bool,
 }
@@ -83,8 +87,13 @@ pub fn alter_table(old: &TableDef, statement: &AlterTable, context: &DdlContext<
     });
     let (added, replaced) = (added.collect(), Vec::new());
     let mut builder = Builder { table, old, work: Work::Metadata, context, collation, added, replaced };
-    let mut alteration =
-        Alteration { table: old.clone(), work: Work::Metadata, auto_increment: None, keys_switch: false };
+    let mut alteration = Alteration {
+        table: old.clone(),
+        work: Work::Metadata,
+        auto_increment: None,
+        is_online: true,
+        keys_switch: false,
+    };
     for action in statement.actions.iter().filter(|action| is_drop(action)) {
         builder.drop(action)?;
     }
@@ -97,7 +106,8 @@ pub fn alter_table(old: &TableDef, statement: &AlterTable, context: &DdlContext<
     if old.primary_key().is_some() && builder.table.primary_key().is_none() {
         builder.need(Work::Copy);
     }
-    check_algorithm(statement, builder.work)?;
+    alteration.is_online = builder.is_online(statement)?;
+    check_algorithm(statement, builder.work, alteration.is_online)?;
     if builder.work == Work::Rebuild && statement.algorithm.as_ref().is_some_and(|word| word.is("COPY")) {
         builder.work = Work::Copy;
     }
@@ -119,7 +129,7 @@ fn is_drop(action: &AlterAction) -> bool {
 }
 
 /// ALGORITHM and LOCK: an algorithm that cannot do the work is refused (1845, 1846).
-fn check_algorithm(statement: &AlterTable, work: Work) -> SqlResult<()> {
+fn check_algorithm(statement: &AlterTable, work: Work, is_online: bool) -> SqlResult<()> {
     let word = |ident: &Option<Ident>| ident.as_ref().map(|word| word.to_ascii_uppercase());
     match word(&statement.algorithm).as_deref() {
         None | Some("DEFAULT" | "COPY") => {}
@@ -137,7 +147,7 @@ fn check_algorithm(statement: &AlterTable, work: Work) -> SqlResult<()> {
     }
     match word(&statement.lock).as_deref() {
         None | Some("DEFAULT" | "SHARED" | "EXCLUSIVE") => Ok(()),
-        Some("NONE") if work == Work::Metadata => Ok(()),
+        Some("NONE") if is_online && statement.algorithm.as_ref().is_none_or(|word| !word.is("COPY")) => Ok(()),
         Some("NONE") => Err(SqlError::new(ErrorCode::AlterOperationNotSupported, &[&"LOCK=NONE", &"LOCK=SHARED"])),
         Some(word) => Err(SqlError::new(ErrorCode::UnknownAlterLock, &[&word])),
     }
@@ -148,6 +158,32 @@ fn cannot_drop(name: &str) -> SqlError {
 }
 
 impl Builder<'_> {
+    /// Whether others can write to the table meanwhile. Rows are found in a copy by a primary key; graphs of vectors go by the table's definition; new
+    /// foreign keys are checked against tables that nobody changes.
+    fn is_online(&self, statement: &AlterTable) -> SqlResult<bool> {
+        let is_new = |index: &&IndexDef| self.old.indexes.iter().all(|other| other.id != index.id);
+        let has_entries = |index: &IndexDef| !index.is_bitmap() && !index.has_no_entries();
+        let is_new_counter = |column: &ColumnDef| column.auto_increment && self.old.ordinal(column.id).is_none();
+        let is_new_key = |key: &ForeignKey| !self.old.foreign_keys.contains(key);
+        let takes_lock = statement.lock.as_ref().is_some_and(|word| word.is("SHARED") || word.is("EXCLUSIVE"));
+        let has_vectors = [self.old, &self.table].iter().any(|table| table.indexes.iter().any(IndexDef::is_vector));
+        if self.work == Work::Metadata {
+            return Ok(true);
+        }
+        if takes_lock || has_vectors || self.old.temporary || self.context.engine_traits(self.old)?.reads_by_column {
+            return Ok(false);
+        }
+        Ok(match self.work {
+            Work::Metadata | Work::Indexes => self.table.indexes.iter().filter(is_new).all(has_entries),
+            Work::Rebuild | Work::Copy => {
+                !statement.ignore
+                    && self.table.primary_key().is_some()
+                    && !self.table.columns.iter().any(is_new_counter)
+                    && !self.table.foreign_keys.iter().any(is_new_key)
+            }
+        })
+    }
+
     fn need(&mut self, work: Work) {
         self.work = self.work.max(work);
     }

@@ -20,6 +20,8 @@ pub struct AlterationEstimate {
     pub new: Arc<TableDef>,
     /// The work on the rows.
     pub work: Work,
+    /// Whether others can write to the table meanwhile.
+    pub is_online: bool,
     /// The keys that are built.
     pub new_keys: Vec<String>,
     /// Rows that the table has, by statistics.
@@ -63,6 +65,7 @@ pub fn explain_alter(
     Ok(AlterationEstimate {
         old: old.clone(),
         work: alteration.work,
+        is_online: alteration.is_online,
         new_keys,
         rows: sizes.row_count,
         bytes: sizes.data_bytes + sizes.index_bytes,

@@ -79,6 +79,13 @@ impl LockedTables {
     }
 }
 
+/// So long others may wait behind a definition that waits for their table.
+const HELD_UP_MAX: Duration = Duration::from_millis(500);
+/// So long a definition lets others go before it waits again: at first, and at most.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
+/// How often it looks meanwhile whether it was killed.
+const LOOK: Duration = Duration::from_millis(20);
+
 /// The rest of the time-out of all waits of a statement together.
 struct WaitBudget {
     wait: LockWait,
@@ -99,18 +106,46 @@ impl WaitBudget {
             other => other,
         }
     }
+
+    /// A wait that holds others up, and is tried again after a while.
+    fn next(&self) -> LockWait {
+        match self.left() {
+            LockWait::Timeout(time) => LockWait::Timeout(time.min(HELD_UP_MAX)),
+            other => other,
+        }
+    }
+
+    /// Whether an error is the end of a wait that can be tried again.
+    fn can_go_on(&self, error: &SqlError) -> bool {
+        let is_left = matches!(self.wait, LockWait::Timeout(time) if self.since.elapsed() < time);
+        is_left && error.is(ErrorCode::LockWaitTimeout)
+    }
 }
 
 /// Locks tables against everyone else: those among `wanted` that are base tables, as the catalog has them once all are
 /// locked. `wanted` is asked again after each wait. Names without a table are left to the statement to complain about.
+///
+/// Who comes while a definition waits for a table waits behind it. So it does not wait for long at a time: it leaves the line, lets the others go, and
+/// comes again, up to `lock_wait_timeout` in all.
 pub fn lock_tables(
     state: &ServerState,
     env: &DdlEnv,
     wanted: impl Fn(&Catalog) -> SqlResult<Vec<QualifiedName>>,
 ) -> SqlResult<LockedTables> {
+    lock_tables_between(state, env, wanted, &mut || Ok(()))
+}
+
+/// The same; `meanwhile` is called after each wait that was in vain.
+pub(crate) fn lock_tables_between(
+    state: &ServerState,
+    env: &DdlEnv,
+    wanted: impl Fn(&Catalog) -> SqlResult<Vec<QualifiedName>>,
+    meanwhile: &mut dyn FnMut() -> SqlResult<()>,
+) -> SqlResult<LockedTables> {
     let budget = WaitBudget::new(env.wait);
     let mut locks = state.store.session_locks(env.session);
     let mut held: Vec<TableId> = Vec::new();
+    let mut pause = PAUSE.0;
     loop {
         let catalog = state.catalog.load();
         let mut tables = BTreeMap::new();
@@ -125,8 +160,50 @@ pub fn lock_tables(
         }
         locks.release();
         held = tables.into_keys().collect();
-        for id in &held {
-            locks.lock(*id, TableLock::Exclusive, budget.left()).map_err(SqlError::from)?;
+        let mut lock = |id: &TableId| locks.lock(*id, TableLock::Exclusive, budget.next()).map_err(SqlError::from);
+        match held.iter().try_for_each(&mut lock) {
+            Ok(()) => {}
+            Err(error) if budget.can_go_on(&error) => {
+                locks.release();
+                held.clear();
+                let until = Instant::now() + pause;
+                meanwhile()?;
+                while Instant::now() < until {
+                    env.context.kill.check()?;
+                    std::thread::sleep(LOOK.min(until.saturating_duration_since(Instant::now())));
+                }
+                pause = (2 * pause).min(PAUSE.1);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// A table whose next definition is prepared: others read and write its rows, and no other session defines it. The lock is given back when this
+/// is dropped.
+#[derive(Debug)]
+pub(crate) struct TableInPreparation {
+    pub def: Arc<TableDef>,
+    /// The catalog that has this definition.
+    pub catalog: Arc<Catalog>,
+    // Dropping gives it back.
+    _lock: SessionLocks,
+}
+
+/// Keeps others from defining a table, which `wanted` finds in the catalog; `None` if it finds none.
+pub(crate) fn prepare_table(
+    state: &ServerState,
+    env: &DdlEnv,
+    wanted: impl Fn(&Catalog) -> Option<Arc<TableDef>>,
+) -> SqlResult<Option<TableInPreparation>> {
+    let budget = WaitBudget::new(env.wait);
+    loop {
+        let Some(id) = wanted(&state.catalog.load()).map(|def| def.id) else { return Ok(None) };
+        let mut locks = state.store.session_locks(env.session);
+        locks.lock(id, TableLock::Definition, budget.left()).map_err(SqlError::from)?;
+        let catalog = state.catalog.load();
+        if let Some(def) = wanted(&catalog).filter(|def| def.id == id) {
+            return Ok(Some(TableInPreparation { def, catalog, _lock: locks }));
         }
     }
 }

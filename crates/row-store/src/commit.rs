@@ -268,10 +268,7 @@ impl Committer {
         };
         removes.into_iter().for_each(|record| changes.batch.remove(&self.meta, record));
         for files in changes.batch.files() {
-            // Its buffer becomes a file when they are adopted, while no other commit can run: the less there is in it, the better. An error
-            // is met again then.
-            let _ = self.send_to_file(files.keyspace());
-            self.wait_for_buffers(files.keyspace());
+            self.empty_buffer(files.keyspace());
         }
         self.commit_prepared(PreparedCommit {
             changes,
@@ -370,6 +367,7 @@ impl Committer {
         log.push(keys);
         log.applied(seqno);
         for (data, keys) in rows {
+            data.captured.note(keys.as_deref());
             let Some(keys) = keys else {
                 data.all_rows_changed(seqno);
                 data.vectors.note_all();
@@ -672,6 +670,13 @@ impl Committer {
         {
             std::thread::sleep(WAIT_FOR_FILES);
         }
+    }
+
+    /// Sends a keyspace's buffer to a file and waits for it, so that there is little in it when files are adopted: no other commit can run then.
+    pub fn empty_buffer(&self, keyspace: &Keyspace) {
+        // An error is met again by the next one who writes.
+        let _ = self.send_to_file(keyspace);
+        self.wait_for_buffers(keyspace);
     }
 
     /// Waits while a keyspace has buffers on their way to files.

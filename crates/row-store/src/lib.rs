@@ -58,6 +58,7 @@ mod read_view;
 mod redo;
 mod routine_codec;
 mod row_cache;
+mod row_capture;
 mod row_key;
 mod sample;
 mod sealing;
@@ -80,7 +81,9 @@ mod visible;
 mod write_set;
 mod written;
 
-pub use bulk::{BulkEncoder, BulkLoad, BulkOutcome, BulkWriter, EncodedRows, OnDuplicate, RowIds};
+pub use bulk::{
+    BulkEncoder, BulkLoad, BulkOutcome, BulkWriter, CheckBuild, EncodedRows, OnDuplicate, OnlineIndexBuild, RowIds,
+};
 pub use bytes::{Malformed, Reader, Writer};
 pub use catalog_codec::{read_type, write_type};
 pub use check::IndexFault;
@@ -101,6 +104,7 @@ pub use prepared::{Branches, RunningBranch, Xid};
 pub use read_view::{Cursor, DeltaRows, IndexEntry, ReadView};
 pub use redo::{LogContents, LogDamage, LogPlace};
 pub use row_cache::RowCacheStatus;
+pub use row_capture::{ChangedPiece, ChangedRows, RowCapture};
 pub use row_key::RowKey;
 pub use sample::SampledRows;
 pub use sealing::Sealing;

@@ -173,6 +173,9 @@ pub enum TableLock {
     Write,
     /// LOCK TABLES … READ: no session writes.
     ReadOnly,
+    /// A definition is prepared: keeps other definitions away, while rows are read and written. The session takes the exclusive lock on
+    /// top of it.
+    Definition,
     /// LOCK TABLES … WRITE, bulk loads, DDL: no other session.
     Exclusive,
 }

@@ -214,6 +214,7 @@ fn metadata_locks(source: &Source<'_>, _: &VirtualScan<'_>) -> SqlResult<Vec<Vec
             LockStrength::Shared => "SHARED_READ",
             LockStrength::Write => "SHARED_WRITE",
             LockStrength::ReadOnly => "SHARED_READ_ONLY",
+            LockStrength::Definition => "SHARED_UPGRADABLE",
             LockStrength::Exclusive => "EXCLUSIVE",
         };
         let status = status_word(lock.is_waiting);

@@ -1,5 +1,6 @@
 //! Builds indexes over existing rows.
 
+use super::ingest::Ingested;
 use crate::conflicts::Conflicts;
 use crate::engine::AbstractTree;
 use crate::error::{StoreResult, corrupted};
@@ -35,17 +36,25 @@ impl RowStore {
         indexes: &[IndexId],
         check: &(dyn Fn(u64) -> SqlResult<()> + Sync),
     ) -> StoreResult<()> {
-        let codecs = indexes.iter().map(|index| table.index_codec(*index)).collect::<SqlResult<Vec<&IndexCodec>>>()?;
+        let codecs = codecs_of(table, indexes)?;
         if codecs.is_empty() {
             return Ok(());
         }
-        if let Some(partitions) = table.partitions() {
-            for partition in partitions {
-                self.build_indexes(partition, indexes, check)?;
-            }
-            return Ok(());
+        for storage in table.storages() {
+            self.fill_indexes(&storage, &codecs, &self.read_view(), check)?;
         }
-        for codec in &codecs {
+        Ok(())
+    }
+
+    /// Fills indexes of a storage from the rows of a view. Nothing else may be in the indexes, or come into them meanwhile.
+    pub(super) fn fill_indexes(
+        &self,
+        table: &Arc<Table>,
+        codecs: &[&IndexCodec],
+        view: &ReadView,
+        check: &(dyn Fn(u64) -> SqlResult<()> + Sync),
+    ) -> StoreResult<()> {
+        for codec in codecs {
             if codec.id == IndexId(0) {
                 return Err(SqlError::internal("a primary key is built by copying the table").into());
             }
@@ -54,11 +63,10 @@ impl RowStore {
         }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let parts = parts(table, cores.min(THREADS_MAX))?;
-        let (view, codecs) = (self.read_view(), &codecs);
         let sorters = std::thread::scope(|scope| -> SqlResult<Vec<Sorter>> {
             let mut threads = Vec::with_capacity(parts.len());
             for (at, part) in parts.iter().enumerate() {
-                let (mut sorter, view) = (self.sorter(parts.len()), &view);
+                let mut sorter = self.sorter(parts.len());
                 threads.push(scope.spawn(carried(move || {
                     collect_entries(table, codecs, view, part, at as u64 * ROW_NUMBERS, &mut sorter, check)?;
                     Ok::<_, SqlError>(sorter)
@@ -74,13 +82,18 @@ impl RowStore {
             && let Some(loser) = Conflicts::find(table, &sorted, false, None)?.first_loser()
         {
             let row_key = row_key_of_entry(loser.key, loser.value).ok_or_else(|| corrupted(&table.def().name))?;
-            let row = self.get(table, &row_key)?.ok_or_else(|| corrupted(&table.def().name))?;
+            let row = view.get(table, &row_key)?.ok_or_else(|| corrupted(&table.def().name))?;
             let codec = table.index_codec(loser.index)?;
             return Err(table.duplicate(codec, (&row.values(table)?, loser.key), row_key));
         }
-        self.ingest(table, &sorted, &FxHashSet::default())?;
+        self.ingest(table, &sorted, &FxHashSet::default(), Ingested::Entries)?;
         Ok(())
     }
+}
+
+/// Indexes of a table.
+pub(super) fn codecs_of<'t>(table: &'t Table, indexes: &[IndexId]) -> SqlResult<Vec<&'t IndexCodec>> {
+    indexes.iter().map(|index| table.index_codec(*index)).collect()
 }
 
 /// Puts the entries of a range's rows into a sorter. `check` is as in [`RowStore::build_indexes`].
@@ -93,9 +106,7 @@ pub(crate) fn collect_entries(
     sorter: &mut Sorter,
     check: &(dyn Fn(u64) -> SqlResult<()> + Sync),
 ) -> SqlResult<()> {
-    let mut columns: Vec<usize> = codecs.iter().flat_map(|codec| codec.parts.iter().map(|part| part.ordinal)).collect();
-    columns.sort_unstable();
-    columns.dedup();
+    let columns = columns_of(codecs);
     let mut cursor = view.scan(table, range, Direction::Forward);
     let mut values = vec![Value::Null; table.def().columns.len()];
     let (mut entry, mut scratch) = (Entry::default(), TermScratch::default());
@@ -121,6 +132,14 @@ pub(crate) fn collect_entries(
         number += 1;
     }
     Ok(())
+}
+
+/// The columns that indexes have, by their ordinals.
+pub(super) fn columns_of(codecs: &[&IndexCodec]) -> Vec<usize> {
+    let mut columns: Vec<usize> = codecs.iter().flat_map(|codec| codec.parts.iter().map(|part| part.ordinal)).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    columns
 }
 
 /// Ranges that make up all rows of a table, at most `count` of about the same size: its files tell where rows lie.

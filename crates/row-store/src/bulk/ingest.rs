@@ -118,6 +118,15 @@ impl Drop for Ingesting {
 /// Takes a key and a value that are behind those before.
 type Write<'w> = &'w mut dyn FnMut(Slice, Slice) -> SqlResult<()>;
 
+/// What files become the table's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ingested {
+    /// Rows, with the entries of their indexes.
+    Rows,
+    /// Entries of an index that nobody reads yet.
+    Entries,
+}
+
 /// Makes files of records.
 enum Files<'t> {
     /// The engine's.
@@ -181,12 +190,12 @@ impl<'t> Files<'t> {
     }
 
     /// The files become the table's, and visible.
-    fn finish(self, store: &RowStore, table: &Table) -> SqlResult<()> {
+    fn finish(self, store: &RowStore, table: &Table, what: Ingested) -> SqlResult<()> {
         match self {
             Files::Engine(files, sorted) => {
                 let mut made = files.finish()?;
                 made.extend(sorted);
-                store.end_ingestion(table, |_| match made.is_empty() {
+                store.end_ingestion(table, what, |_| match made.is_empty() {
                     true => Ok(()),
                     false => add_made(store, table, made),
                 })
@@ -198,7 +207,7 @@ impl<'t> Files<'t> {
                     batch.insert(&table.data.keyspace, TablePart::Rows.manifest_key(&entry.name), entry.content);
                 }
                 let mut applied = false;
-                let ended = store.end_ingestion(table, |log| {
+                let ended = store.end_ingestion(table, what, |log| {
                     store.committer().apply(log, batch)?;
                     applied = true;
                     Ok(())
@@ -215,8 +224,14 @@ impl<'t> Files<'t> {
 
 impl RowStore {
     /// Makes sorted records files of the table, all at once, without those of some rows. The caller holds the table's
-    /// exclusive lock.
-    pub(super) fn ingest(&self, table: &Arc<Table>, sorted: &Sorted, left_out: &FxHashSet<u64>) -> SqlResult<()> {
+    /// exclusive lock, or the records are entries of an index that no definition has yet.
+    pub(super) fn ingest(
+        &self,
+        table: &Arc<Table>,
+        sorted: &Sorted,
+        left_out: &FxHashSet<u64>,
+        what: Ingested,
+    ) -> SqlResult<()> {
         if sorted.is_empty() {
             return Ok(());
         }
@@ -225,7 +240,7 @@ impl RowStore {
             with_plan(store, table, |plan| {
                 let mut files = Files::begin(plan, table);
                 files.write_sorted(plan, table, sorted, left_out)?;
-                files.finish(store, table)?;
+                files.finish(store, table, what)?;
                 Ok(true)
             })
         })
@@ -261,7 +276,7 @@ impl RowStore {
                 Step::End(sorted, left_out) => {
                     self.gate().check_addition(sorted.bytes(), &table.def().name)?;
                     files.write_sorted(plan, table, &sorted, &left_out)?;
-                    files.finish(self, table)?;
+                    files.finish(self, table, Ingested::Rows)?;
                     return Ok(true);
                 }
             }
@@ -270,7 +285,16 @@ impl RowStore {
     }
 
     /// Files become the table's, and visible.
-    fn end_ingestion(&self, table: &Table, finish: impl FnOnce(&mut CommitLog) -> SqlResult<()>) -> SqlResult<()> {
+    fn end_ingestion(
+        &self,
+        table: &Table,
+        what: Ingested,
+        finish: impl FnOnce(&mut CommitLog) -> SqlResult<()>,
+    ) -> SqlResult<()> {
+        if what == Ingested::Entries {
+            // Others may commit changes of rows until then.
+            self.committer().empty_buffer(&table.data.keyspace);
+        }
         let mut log = self.committer().log.lock();
         // The engine sends the table's buffer to a file before it takes the new ones.
         self.committer().sync()?;
@@ -278,15 +302,19 @@ impl RowStore {
             // A reader of what is newest must not see half a list.
             let _moving = table.data.segment_level().map(|level| level.move_rows());
             finish(&mut log)?;
-            table.data.vectors.note_all();
-            table.data.logical.feed.reset();
+            if what == Ingested::Rows {
+                table.data.vectors.note_all();
+                table.data.logical.feed.reset();
+            }
             let snapshot = self.0.db.snapshot();
             if let Some(level) = table.data.segment_level() {
                 level.manifest_changed(snapshot.seqno());
             }
             snapshot
         };
-        log.push(vec![(table.id(), Keys::All)]);
+        if what == Ingested::Rows {
+            log.push(vec![(table.id(), Keys::All)]);
+        }
         log.applied(snapshot.seqno());
         drop(log);
         self.committer().advance_or_sync(snapshot)

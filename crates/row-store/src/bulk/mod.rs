@@ -11,11 +11,13 @@ mod encoder;
 mod index;
 pub(crate) use index::collect_entries;
 mod ingest;
+mod online_index;
 mod partitioned;
 
 use self::partitioned::PartitionedLoad;
 
 pub use encoder::{BulkEncoder, EncodedRows};
+pub use online_index::{CheckBuild, OnlineIndexBuild};
 
 use crate::batch::Batch;
 use crate::conflicts::Conflicts;
@@ -29,7 +31,7 @@ use crate::store::{RowStore, SessionLocks};
 use crate::table::Table;
 use crate::table::row::{Row, ValueRef};
 use crate::table::segment_level::SegmentSnapshot;
-use ingest::Ingesting;
+use ingest::{Ingested, Ingesting};
 use rustc_hash::FxHashSet;
 use squall_accounting::work_meter::carried;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
@@ -240,7 +242,7 @@ impl BulkWriter {
         store.0.committer.save_counter(&table.data)?;
         match ingesting {
             Some(ingesting) => ingesting.finish(sorted, left_out.clone())?,
-            None => store.ingest(&table, &sorted, &left_out)?,
+            None => store.ingest(&table, &sorted, &left_out, Ingested::Rows)?,
         }
         outcome.skipped.extend(left_out);
         outcome.loaded = rows - outcome.skipped.len() as u64;

@@ -38,6 +38,8 @@ pub enum LockStrength {
     Write,
     /// A table that no session may write.
     ReadOnly,
+    /// A table whose next definition is prepared.
+    Definition,
     /// No other session.
     Exclusive,
 }
@@ -48,6 +50,7 @@ impl From<Mode> for LockStrength {
             Mode::Shared => LockStrength::Shared,
             Mode::Write => LockStrength::Write,
             Mode::ReadOnly => LockStrength::ReadOnly,
+            Mode::Definition => LockStrength::Definition,
             Mode::Exclusive => LockStrength::Exclusive,
         }
     }

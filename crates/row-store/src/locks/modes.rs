@@ -11,6 +11,8 @@ pub(crate) enum Mode {
     Write,
     /// A table that no session may write.
     ReadOnly,
+    /// A table whose next definition is prepared.
+    Definition,
     /// No other session.
     Exclusive,
 }
@@ -30,6 +32,7 @@ impl From<TableLock> for Mode {
             TableLock::Read => Mode::Shared,
             TableLock::Write => Mode::Write,
             TableLock::ReadOnly => Mode::ReadOnly,
+            TableLock::Definition => Mode::Definition,
             TableLock::Exclusive => Mode::Exclusive,
         }
     }
@@ -38,10 +41,10 @@ impl From<TableLock> for Mode {
 impl Mode {
     /// Whether two owners may hold these at once.
     pub fn is_compatible(self, other: Mode) -> bool {
-        use Mode::{Exclusive, ReadOnly, Shared, Write};
+        use Mode::{Definition, Exclusive, ReadOnly, Shared, Write};
         match (self, other) {
-            (Exclusive, _) | (_, Exclusive) | (Write, ReadOnly) | (ReadOnly, Write) => false,
-            (Shared | Write | ReadOnly, Shared | Write | ReadOnly) => true,
+            (Exclusive, _) | (_, Exclusive) | (Write, ReadOnly) | (ReadOnly, Write) | (Definition, Definition) => false,
+            (Shared | Write | ReadOnly | Definition, Shared | Write | ReadOnly | Definition) => true,
         }
     }
 

@@ -234,20 +234,30 @@ impl Entry {
     /// Those whom one in line waits for.
     pub fn blocking<'a>(&'a self, waiter: &'a Arc<Waiter>) -> impl Iterator<Item = Holder> + 'a {
         let wants = &waiter.wants;
-        let ahead = self.waiters().take_while(|queued| !Arc::ptr_eq(queued, waiter)).map(|queued| queued.wants.clone());
+        let holds_up = |queued: &&Arc<Waiter>| matches!(self, Entry::Line(line) if line.holds_up(queued));
+        let ahead = self.waiters().take_while(|queued| !Arc::ptr_eq(queued, waiter)).filter(holds_up);
         self.holders()
-            .chain(ahead)
+            .chain(ahead.map(|queued| queued.wants.clone()))
             .filter(move |other| other.owner.family != wants.owner.family && !other.mode.is_compatible(wants.mode))
     }
 }
 
 impl Line {
+    /// Whether one in line holds up those behind it. One that wants the lock alone does not while another session prepares a definition: that
+    /// takes as long as it takes to read the table, and others are to use the table meanwhile.
+    fn holds_up(&self, waiter: &Waiter) -> bool {
+        let wants = &waiter.wants;
+        let is_prepared =
+            |holder: &Holder| holder.mode == Mode::Definition && holder.owner.family != wants.owner.family;
+        wants.mode != Mode::Exclusive || !self.holders.iter().any(is_prepared)
+    }
+
     fn is_free_for(&self, owner: Owner, mode: Mode, upgrade: bool) -> bool {
         let holders_agree =
             self.holders.iter().all(|holder| holder.owner.family == owner.family || holder.mode.is_compatible(mode));
         let line_agrees = upgrade
             || self.holders.iter().any(|holder| holder.owner.family == owner.family)
-            || self.waiters.iter().all(|waiter| waiter.wants.mode.is_compatible(mode));
+            || self.waiters.iter().all(|waiter| waiter.wants.mode.is_compatible(mode) || !self.holds_up(waiter));
         holders_agree && line_agrees
     }
 
@@ -262,17 +272,22 @@ impl Line {
     }
 
     fn grant_waiters(&mut self) {
-        while let Some(waiter) = self.waiters.front() {
+        let mut at = 0;
+        while let Some(waiter) = self.waiters.get(at) {
             let wants = &waiter.wants;
             let agrees = self
                 .holders
                 .iter()
                 .all(|holder| holder.owner.family == wants.owner.family || holder.mode.is_compatible(wants.mode));
             if !agrees {
-                return;
+                if self.holds_up(waiter) {
+                    return;
+                }
+                at += 1;
+                continue;
             }
             // One whose wait has ended otherwise is on its way to leave the line.
-            if let Some(waiter) = self.waiters.pop_front()
+            if let Some(waiter) = self.waiters.remove(at)
                 && waiter.end(Outcome::Granted)
             {
                 self.grant(waiter.wants.clone());

@@ -190,7 +190,7 @@ impl ReadView {
     }
 
     /// The row at a storage key; `keep` it for the next reader too.
-    fn row_at(&self, table: &Table, key: &[u8], keep: bool) -> SqlResult<Option<Row>> {
+    pub(crate) fn row_at(&self, table: &Table, key: &[u8], keep: bool) -> SqlResult<Option<Row>> {
         self.note(table, || KeyRange::point(key));
         if let Some(partitions) = &table.partitions {
             let storages = table.storages_for_key(partitions, key);

@@ -372,7 +372,8 @@ impl RowStore {
         Ok(table)
     }
 
-    fn open_table(&self, def: &Arc<TableDef>) -> SqlResult<Table> {
+    /// A table by a definition that others need not know.
+    pub(crate) fn open_table(&self, def: &Arc<TableDef>) -> SqlResult<Table> {
         let whole = self.open_storage(def, self.0.data(def.id)?)?;
         let Some(partitioning) = &def.partitioning else { return Ok(whole) };
         let logical = &whole.data.logical;

@@ -4,6 +4,7 @@ pub(crate) mod change_feed;
 mod column;
 mod duplicate;
 mod engine_traits;
+pub(crate) mod key_capture;
 mod keys;
 pub(crate) mod large_values;
 mod logical;
@@ -16,6 +17,7 @@ mod stored_value;
 pub use self::change_feed::{OnChanges, PlaceLost, RowChange, RowChangeKind};
 pub use self::column::FixedColumn;
 pub use self::engine_traits::{EngineTraits, TableFeature};
+use self::key_capture::KeyCapture;
 use self::large_values::{LargeValueLimit, Reference};
 pub(crate) use self::logical::LogicalTable;
 use self::packing::Packing;
@@ -95,6 +97,8 @@ pub(crate) struct TableData {
     pub vectors: VectorGraphs,
     /// Distinct prefixes by index, as last sampled.
     pub distinct: RwLock<FxHashMap<IndexId, Vec<u64>>>,
+    /// Rows that change while an index is built.
+    pub captured: KeyCapture,
 }
 
 impl std::fmt::Debug for TableData {
@@ -144,6 +148,7 @@ impl TableData {
             copy_dropped: AtomicU32::new(0),
             vectors: VectorGraphs::default(),
             distinct: RwLock::default(),
+            captured: KeyCapture::default(),
         }
     }
 

@@ -14,6 +14,7 @@ mod isolation;
 mod large_transactions;
 mod large_values;
 mod model;
+mod online_index;
 mod packed;
 mod read_lock;
 mod row_cache;

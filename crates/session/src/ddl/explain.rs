@@ -46,7 +46,7 @@ impl Session {
             Work::Indexes => steps.extend(estimate.new_keys.iter().map(|key| Step {
                 action: "build index",
                 name: Some(key.clone()),
-                blocks: WRITES,
+                blocks: if estimate.is_online { NOTHING } else { WRITES },
                 time: times.build_index.estimate(estimate.rows),
                 bytes: key_bytes(estimate, key),
                 is_reversible: true,
