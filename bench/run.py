@@ -14,6 +14,7 @@ commands:
   logs          point selects with no log, the general log, and every log of statements on, direct and buffered   [--threads 4] [--seconds 10] [--rounds 3]
   connections   10,000 idle connections: memory, how fast they are opened, point selects of four clients beside them   [--connections 10000] [--seconds 10]
   definitions   CREATE + DROP pairs beside tables that stay: what one costs first and last, and what the data directory takes   [--count 10000] [--tables 100]
+  online        definitions beside 16 writers: what each takes, and the longest that a writer waits meanwhile   [--rows 1000000]
   partitions    DROP, TRUNCATE, EXCHANGE PARTITION by the size of the partition; statements by the number of partitions   [--rows 1000000]
   fairness      point selects of four clients beside a greedy session of each kind   [--kinds a,b] [--seconds 10] [--rounds 3]
   kill          from KILL QUERY to the error, for statements that work at something long: joins, sorts, ALTER TABLE, locks   [--kinds a,b] [--rounds 3]
@@ -33,13 +34,15 @@ commands:
 options of all: --profile release|debug, --record (append to bench/results/), --data DIR (generated files, default /tmp/squall-bench)
 """
 import argparse, os, pathlib, re, resource, signal, statistics, subprocess, sys, time
-import accounts, background, connections, definitions, endurance, history, instructions, instruments, kill, large, literals, partitions, profile, ssb
+import accounts, background, connections, definitions, endurance, history, instructions, instruments, kill, large, literals, online, partitions, profile, ssb
 from peers import MariaDB, Squall, commit, machine, record
 
 WORKLOADS = ["oltp_point_select", "oltp_point_select:text", "oltp_read_only", "oltp_write_only", "oltp_read_write", "oltp_insert", "oltp_update_index", "oltp_update_non_index", "oltp_delete", "bulk_insert", "select_one"]
 HERE = pathlib.Path(__file__).resolve().parent
 # What commands take instead of the defaults of all.
 OWN_DEFAULTS = {"instruments": {"threads": "4", "seconds": 3, "rounds": 30}, "large": {"count": 1000000}, "literals": {"count": 1000}}
+# Clients that write beside a definition.
+ONLINE_WRITERS = 16
 # Columns of the table that have a value for each server.
 WIDTHS = {"p99_ms": "10.2f", "cpu_us": "9.1f", "client_us": "9.1f", "resident_mib": "7.0f", "conflicts": "11.0f"}
 
@@ -492,6 +495,23 @@ def run_definitions(a):
     return 0
 
 
+def run_online(a):
+    results, failed = {}, False
+    for server in (Squall(a.profile), MariaDB()):
+        with server:
+            results[server.name], right = online.run(server, a.rows, ONLINE_WRITERS)
+        failed |= not right
+        print(f"{server.name}: {'all rows are there, and every key has them' if right else 'ROWS OR KEYS ARE WRONG'}")
+    print(f"{a.rows} rows, {ONLINE_WRITERS} writers{'ms':>18}{'ms':>12}{'writes/s':>12}{'writes/s':>12}{'longest ms':>12}{'longest ms':>12}")
+    for name, ours in results["squall"].items():
+        pairs = [(ours[field], results["mariadb"][name][field]) for field in ("ms", "writes_per_s", "longest_write_ms")]
+        print(f"{name:24}" + "".join(f"{value:12}" for pair in pairs for value in pair))
+    if a.record:
+        for name, changes in results.items():
+            record("online", {"server": name, "rows": a.rows, "writers": ONLINE_WRITERS, "changes": changes})
+    return failed
+
+
 def run_background(a):
     workers = int(a.threads.split(",")[0]) if a.threads != "1,4,64" else 8
     results, starts, sleeps = background.run(Squall(a.profile), a.count, workers, a.rounds)
@@ -507,7 +527,7 @@ def run_background(a):
 
 
 def main():
-    commands = {"background": run_background, "connections": run_connections, "definitions": run_definitions, "partitions": run_partitions, "fairness": run_fairness, "endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "fastbit": run_fastbit, "compare": run_compare, "logs": run_logs, "footprint": run_footprint, "profile": run_profile, "instructions": run_instructions, "scaling": run_scaling, "accounts": run_accounts, "instruments": run_instruments, "kill": run_kill, "large": run_large, "literals": run_literals, "history": run_history}
+    commands = {"background": run_background, "connections": run_connections, "definitions": run_definitions, "partitions": run_partitions, "fairness": run_fairness, "endurance": run_endurance, "sysbench": run_sysbench, "load": run_load, "group-concat": run_group_concat, "fastbit": run_fastbit, "compare": run_compare, "logs": run_logs, "footprint": run_footprint, "profile": run_profile, "instructions": run_instructions, "scaling": run_scaling, "accounts": run_accounts, "instruments": run_instruments, "kill": run_kill, "large": run_large, "literals": run_literals, "online": run_online, "history": run_history}
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("command", choices=commands)
     p.add_argument("--profile", default="release", choices=["release", "profiling", "debug"])

@@ -177,6 +177,7 @@ impl Builder<'_> {
             Work::Metadata | Work::Indexes => self.table.indexes.iter().filter(is_new).all(has_entries),
             Work::Rebuild | Work::Copy => {
                 !statement.ignore
+                    && !statement.actions.iter().any(|action| matches!(action, AlterAction::OrderBy(_)))
                     && self.table.primary_key().is_some()
                     && !self.table.columns.iter().any(is_new_counter)
                     && !self.table.foreign_keys.iter().any(is_new_key)

@@ -23,7 +23,7 @@ use std::time::Instant;
 const ROWS_PER_NOTE: u64 = 256;
 /// So few changed rows are left to the exclusive lock.
 const ROWS_LEFT: usize = 256;
-/// After so many rounds the exclusive lock is taken, however many rows change.
+/// After so many rounds the exclusive lock is taken, however many rows change; sooner if that does not become less.
 const ROUNDS_MAX: usize = 16;
 /// Changed rows of one transaction.
 const ROWS_AT_ONCE: usize = 1024;
@@ -185,9 +185,12 @@ impl<'s> RowsInCopy<'s> {
         let rows = (&copy.source, copy.capture.view());
         copy.copied.rows = fill(on, &mut copy.copier, rows, &copy.target, (&[], OnDuplicate::Fail))?;
         copy.converted = copy.copied.rows;
+        let mut before = usize::MAX;
         for _ in 0..ROUNDS_MAX {
-            if copy.catch_up()?.is_none_or(|rows| rows <= ROWS_LEFT) {
-                break;
+            match copy.catch_up()? {
+                // Others are about as fast.
+                Some(rows) if rows > ROWS_LEFT && rows < before / 5 * 4 => before = rows,
+                _ => break,
             }
         }
         Ok(copy)

@@ -28,7 +28,7 @@ const ROWS_AT_ONCE: usize = 1024;
 /// So few changed rows are left to the exclusive lock.
 const ROWS_LEFT: usize = 1024;
 
-/// After so many rounds the exclusive lock is taken, however many rows change.
+/// After so many rounds the exclusive lock is taken, however many rows change; sooner if that does not become less.
 const ROUNDS_MAX: usize = 16;
 
 /// Called with the rows that have been read since the last time; its error ends the build.
@@ -61,9 +61,12 @@ impl RowStore {
         for storage in build.capture.storages() {
             self.fill_indexes(storage, &codecs_of(storage, indexes)?, build.capture.view(), check)?;
         }
+        let mut before = usize::MAX;
         for _ in 0..ROUNDS_MAX {
-            if build.catch_up(check)?.is_none_or(|rows| rows <= ROWS_LEFT) {
-                break;
+            match build.catch_up(check)? {
+                // Others are about as fast.
+                Some(rows) if rows > ROWS_LEFT && rows < before / 5 * 4 => before = rows,
+                _ => break,
             }
         }
         Ok(build)
