@@ -504,7 +504,7 @@ def run_online(a):
         print(f"{server.name}: {'all rows are there, and every key has them' if right else 'ROWS OR KEYS ARE WRONG'}")
     print(f"{a.rows} rows, {ONLINE_WRITERS} writers{'ms':>18}{'ms':>12}{'writes/s':>12}{'writes/s':>12}{'longest ms':>12}{'longest ms':>12}")
     for name, ours in results["squall"].items():
-        pairs = [(ours[field], results["mariadb"][name][field]) for field in ("ms", "writes_per_s", "longest_write_ms")]
+        pairs = [(ours[field], results["mariadb"][name][field]) for field in ("longest_ms", "writes_per_s", "longest_write_ms")]
         print(f"{name:24}" + "".join(f"{value:12}" for pair in pairs for value in pair))
     if a.record:
         for name, changes in results.items():

@@ -145,7 +145,9 @@ fn check_algorithm(statement: &AlterTable, work: Work, is_online: bool) -> SqlRe
             return Err(SqlError::new(ErrorCode::UnknownAlterAlgorithm, &[&word]));
         }
     }
-    match word(&statement.lock).as_deref() {
+    // MariaDB's ALTER ONLINE TABLE.
+    let lock = if statement.online { Some("NONE".to_owned()) } else { word(&statement.lock) };
+    match lock.as_deref() {
         None | Some("DEFAULT" | "SHARED" | "EXCLUSIVE") => Ok(()),
         Some("NONE") if is_online && statement.algorithm.as_ref().is_none_or(|word| !word.is("COPY")) => Ok(()),
         Some("NONE") => Err(SqlError::new(ErrorCode::AlterOperationNotSupported, &[&"LOCK=NONE", &"LOCK=SHARED"])),

@@ -79,8 +79,8 @@ impl LockedTables {
     }
 }
 
-/// So long others may wait behind a definition that waits for their table.
-const HELD_UP_MAX: Duration = Duration::from_millis(500);
+/// So long others wait behind a definition that waits for their table: at first, and at most.
+const HELD_UP: (Duration, Duration) = (Duration::from_millis(250), Duration::from_millis(900));
 /// So long a definition lets others go before it waits again: at first, and at most.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 /// How often it looks meanwhile whether it was killed.
@@ -107,10 +107,10 @@ impl WaitBudget {
         }
     }
 
-    /// A wait that holds others up, and is tried again after a while.
-    fn next(&self) -> LockWait {
+    /// A wait that holds others up for so long, and is tried again after a while.
+    fn piece(&self, most: Duration) -> LockWait {
         match self.left() {
-            LockWait::Timeout(time) => LockWait::Timeout(time.min(HELD_UP_MAX)),
+            LockWait::Timeout(time) => LockWait::Timeout(time.min(most)),
             other => other,
         }
     }
@@ -145,7 +145,7 @@ pub(crate) fn lock_tables_between(
     let budget = WaitBudget::new(env.wait);
     let mut locks = state.store.session_locks(env.session);
     let mut held: Vec<TableId> = Vec::new();
-    let mut pause = PAUSE.0;
+    let (mut held_up, mut pause) = (HELD_UP.0, PAUSE.0);
     loop {
         let catalog = state.catalog.load();
         let mut tables = BTreeMap::new();
@@ -160,7 +160,8 @@ pub(crate) fn lock_tables_between(
         }
         locks.release();
         held = tables.into_keys().collect();
-        let mut lock = |id: &TableId| locks.lock(*id, TableLock::Exclusive, budget.next()).map_err(SqlError::from);
+        let mut lock =
+            |id: &TableId| locks.lock(*id, TableLock::Exclusive, budget.piece(held_up)).map_err(SqlError::from);
         match held.iter().try_for_each(&mut lock) {
             Ok(()) => {}
             Err(error) if budget.can_go_on(&error) => {
@@ -172,7 +173,7 @@ pub(crate) fn lock_tables_between(
                     env.context.kill.check()?;
                     std::thread::sleep(LOOK.min(until.saturating_duration_since(Instant::now())));
                 }
-                pause = (2 * pause).min(PAUSE.1);
+                (held_up, pause) = ((2 * held_up).min(HELD_UP.1), (2 * pause).min(PAUSE.1));
             }
             Err(error) => return Err(error),
         }

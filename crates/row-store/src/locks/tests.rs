@@ -84,6 +84,43 @@ fn a_writer_in_line_is_not_overtaken_by_readers() {
 }
 
 #[test]
+fn who_wants_a_table_alone_holds_nobody_up_while_a_definition_is_prepared() {
+    let locks = &LockTable::new();
+    let table = TableId(7);
+    let lock = move |number, mode, wait| locks.lock_table(owner(number), table, mode, wait);
+    let wait_for = |count| {
+        while locks.waiter_count() < count {
+            std::thread::yield_now();
+        }
+    };
+    lock(1, TableLock::Write, LockWait::Nowait).unwrap();
+    lock(2, TableLock::Definition, LockWait::Nowait).unwrap();
+    assert_eq!(lock(3, TableLock::Definition, LockWait::Nowait), Err(LockFailure::Nowait));
+    std::thread::scope(|scope| {
+        let alone = scope.spawn(|| lock(3, TableLock::Exclusive, SECOND));
+        wait_for(1);
+        // Others write and read on.
+        lock(4, TableLock::Write, LockWait::Nowait).unwrap();
+        lock(5, TableLock::Read, LockWait::Nowait).unwrap();
+        locks.release_table(owner(5), table);
+        // The definition itself waits for writers, and they for it.
+        let own = Owner { id: 20, family: 2 };
+        let defining = scope.spawn(move || locks.lock_table(own, table, TableLock::Exclusive, SECOND));
+        wait_for(2);
+        assert_eq!(lock(6, TableLock::Write, LockWait::Nowait), Err(LockFailure::Nowait));
+        locks.release_table(owner(1), table);
+        locks.release_table(owner(4), table);
+        assert_eq!(defining.join().unwrap(), Ok(Acquired::New));
+        assert_eq!(locks.waiter_count(), 1);
+        locks.release_table(own, table);
+        locks.release_table(owner(2), table);
+        assert_eq!(alone.join().unwrap(), Ok(Acquired::New));
+    });
+    locks.release_table(owner(3), table);
+    assert!(locks.is_empty());
+}
+
+#[test]
 fn the_younger_of_a_deadlock_gives_way() {
     for _ in 0..50 {
         let locks = LockTable::new();
@@ -150,7 +187,7 @@ fn two_upgrades_of_one_lock_are_a_deadlock() {
 
 #[test]
 fn table_locks_and_families() {
-    let locks = LockTable::new();
+    let locks = &LockTable::new();
     let table = TableId(7);
     locks.lock_table(owner(1), table, TableLock::Write, LockWait::Nowait).unwrap();
     locks.lock_table(owner(2), table, TableLock::Write, LockWait::Nowait).unwrap();

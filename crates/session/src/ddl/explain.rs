@@ -32,6 +32,7 @@ impl Session {
         let name = || Some(estimate.old.name.clone());
         let bytes = i64::try_from(estimate.bytes).unwrap_or(i64::MAX);
         let rows = format!("{} rows", estimate.rows);
+        let blocks = if estimate.is_online { NOTHING } else { WRITES };
         let mut steps = vec![Step {
             action: "check",
             name: name(),
@@ -46,7 +47,7 @@ impl Session {
             Work::Indexes => steps.extend(estimate.new_keys.iter().map(|key| Step {
                 action: "build index",
                 name: Some(key.clone()),
-                blocks: if estimate.is_online { NOTHING } else { WRITES },
+                blocks,
                 time: times.build_index.estimate(estimate.rows),
                 bytes: key_bytes(estimate, key),
                 is_reversible: true,
@@ -56,7 +57,7 @@ impl Session {
             Work::Rebuild | Work::Copy => steps.push(Step {
                 action: "copy rows",
                 name: name(),
-                blocks: WRITES,
+                blocks,
                 time: times.copy_rows.estimate(estimate.rows),
                 bytes,
                 is_reversible: true,

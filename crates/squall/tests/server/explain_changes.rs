@@ -163,8 +163,14 @@ fn alterations_of_tables() {
         assert_eq!(of_steps.join(" "), actions, "{change}");
         assert_eq!(steps[steps.len() - 1][8], is_reversible, "{change}");
         let is_copied = actions.contains("copy");
-        let blocks = if algorithm == "INSTANT" { "nothing" } else { "writes of the table" };
+        // What is copied without a primary key.
+        let is_locked = change == "DROP PRIMARY KEY";
+        let blocks = if is_locked { "writes of the table" } else { "nothing" };
         assert_eq!(steps[steps.len() - 1][5], blocks, "{change}");
+        match is_locked {
+            true => assert!(error(&mut client, &format!("EXPLAIN {sql}, LOCK=NONE")).contains("1845")),
+            false => run(&mut client, &format!("EXPLAIN {sql}, LOCK=NONE")),
+        }
         let results = client.run(&format!("EXPLAIN {sql}")).expect("a plan");
         let note = results[0].1[0][11].clone().expect("a note");
         assert_eq!(String::from_utf8_lossy(&note), format!("ALGORITHM={algorithm}"), "{change}");
