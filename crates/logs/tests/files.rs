@@ -1,6 +1,7 @@
 //! Many writers of one file: all entries are whole and none is missing, whatever happens to the file meanwhile.
 
 use squall_logs::{LogFile, Rotation};
+use squall_test_support::SetOnDrop;
 use squall_test_support::random::Random;
 use std::collections::HashSet;
 use std::os::unix::fs::PermissionsExt as _;
@@ -116,6 +117,7 @@ fn rename_and_reopen(buffered: bool) {
     let done = AtomicBool::new(false);
     let mut parts: Vec<PathBuf> = Vec::new();
     std::thread::scope(|scope| {
+        let end = SetOnDrop(&done);
         let rotator = scope.spawn(|| {
             let mut parts = Vec::new();
             while !done.load(Ordering::Acquire) || parts.is_empty() {
@@ -129,7 +131,7 @@ fn rename_and_reopen(buffered: bool) {
             parts
         });
         write_all(&file, ENTRIES);
-        done.store(true, Ordering::Release);
+        drop(end);
         for (part, length) in rotator.join().expect("no panic") {
             assert_eq!(std::fs::metadata(&part).expect("the part").len(), length, "written to after it was let go of");
             parts.push(part);

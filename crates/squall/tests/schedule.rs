@@ -2,6 +2,7 @@
 
 use mysql::Conn;
 use mysql::prelude::Queryable as _;
+use squall_test_support::SetOnDrop;
 use squall_test_support::server::{TestServer, error_code};
 use squall_test_support::web_peer::WebPeer;
 use std::io::Write as _;
@@ -67,6 +68,7 @@ fn the_statement_loads_the_table_again_and_again() {
     // No other session sees an empty table meanwhile.
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let end = SetOnDrop(&is_over);
         let reader = scope.spawn(|| {
             let mut conn = server.connect();
             let mut reads = 0;
@@ -79,7 +81,7 @@ fn the_statement_loads_the_table_again_and_again() {
         for _ in 0..20 {
             conn.query_drop(&sql).unwrap();
         }
-        is_over.store(true, Ordering::Relaxed);
+        drop(end);
         reader.join().expect("three rows at all times");
     });
     assert_eq!(slots(&mut conn), expected(), "again and again");

@@ -16,7 +16,18 @@ pub mod web_peer;
 
 pub use skip::skip;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+/// Sets a flag when it is dropped: at the end of a test's scope of threads, also if the end is a panic. What runs until the flag is set would run
+/// for ever otherwise, since the scope waits for it, and the test would never tell what it has found.
+pub struct SetOnDrop<'a>(pub &'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
 
 /// Waits for a moment of a test's choice, and on a busy machine until something has been done by then.
 pub fn let_work(time: Duration, mut is_done: impl FnMut() -> bool) {

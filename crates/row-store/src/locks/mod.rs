@@ -245,14 +245,14 @@ impl LockTable {
                 // If several have written into a range, each has its lock exclusively: a search of it waits for the others.
                 Some(had)
                     if had.covers(mode)
-                        && ((had, mode) != (Mode::Exclusive, Mode::Shared) || entry.is_free_for(owner, had, true)) =>
+                        && ((had, mode) != (Mode::Exclusive, Mode::Shared) || entry.is_free_for(owner, had)) =>
                 {
                     return Ok(Acquired::Held);
                 }
                 Some(had) => had.join(mode),
                 None => mode,
             };
-            if entry.is_free_for(owner, mode, had.is_some()) {
+            if entry.is_free_for(owner, mode) {
                 entry.grant(Holder { mode, ..wants });
                 return Ok(Acquired::over(had));
             }
@@ -263,7 +263,7 @@ impl LockTable {
                 LockWait::Timeout(_) => {}
             }
             let waiter = Arc::new(Waiter::new(Holder { mode, ..wants }));
-            entry.enqueue(waiter.clone(), had.is_some());
+            entry.enqueue(waiter.clone());
             (waiter, had)
         };
         let LockWait::Timeout(timeout) = wait else { return Err(LockFailure::WouldBlock) };

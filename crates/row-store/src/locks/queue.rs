@@ -144,13 +144,13 @@ impl Entry {
         }
     }
 
-    /// Whether an owner gets a mode at once: no other owner has an incompatible mode, and none waits before it. One
-    /// that holds the lock already (`upgrade`) goes before the line, since the line waits for it.
-    pub fn is_free_for(&self, owner: Owner, mode: Mode, upgrade: bool) -> bool {
+    /// Whether an owner gets a mode at once: no other family has an incompatible mode, and none waits before it. One
+    /// whose family holds the lock already goes before the line, since the line waits for it.
+    pub fn is_free_for(&self, owner: Owner, mode: Mode) -> bool {
         match self {
             Entry::Free => true,
             Entry::One(held, held_mode) => held.family == owner.family || held_mode.is_compatible(mode),
-            Entry::Line(line) => line.is_free_for(owner, mode, upgrade),
+            Entry::Line(line) => line.is_free_for(owner, mode),
         }
     }
 
@@ -206,8 +206,12 @@ impl Entry {
         }
     }
 
-    pub fn enqueue(&mut self, waiter: Arc<Waiter>, upgrade: bool) {
-        self.change_line(|line| if upgrade { line.waiters.push_front(waiter) } else { line.waiters.push_back(waiter) });
+    /// Puts a waiter at the end of the line, or before it if its family holds the lock.
+    pub fn enqueue(&mut self, waiter: Arc<Waiter>) {
+        self.change_line(|line| match line.is_held_by(waiter.wants.owner.family) {
+            true => line.waiters.push_front(waiter),
+            false => line.waiters.push_back(waiter),
+        });
     }
 
     pub fn dequeue(&mut self, waiter: &Arc<Waiter>) {
@@ -252,13 +256,20 @@ impl Line {
         wants.mode != Mode::Exclusive || !self.holders.iter().any(is_prepared)
     }
 
-    fn is_free_for(&self, owner: Owner, mode: Mode, upgrade: bool) -> bool {
-        let holders_agree =
-            self.holders.iter().all(|holder| holder.owner.family == owner.family || holder.mode.is_compatible(mode));
-        let line_agrees = upgrade
-            || self.holders.iter().any(|holder| holder.owner.family == owner.family)
-            || self.waiters.iter().all(|waiter| waiter.wants.mode.is_compatible(mode) || !self.holds_up(waiter));
-        holders_agree && line_agrees
+    fn is_held_by(&self, family: u64) -> bool {
+        self.holders.iter().any(|holder| holder.owner.family == family)
+    }
+
+    fn holders_agree(&self, owner: Owner, mode: Mode) -> bool {
+        self.holders.iter().all(|holder| holder.owner.family == owner.family || holder.mode.is_compatible(mode))
+    }
+
+    fn is_free_for(&self, owner: Owner, mode: Mode) -> bool {
+        let line_agrees = || {
+            self.is_held_by(owner.family)
+                || self.waiters.iter().all(|waiter| waiter.wants.mode.is_compatible(mode) || !self.holds_up(waiter))
+        };
+        self.holders_agree(owner, mode) && line_agrees()
     }
 
     fn grant(&mut self, holder: Holder) {
@@ -273,15 +284,19 @@ impl Line {
 
     fn grant_waiters(&mut self) {
         let mut at = 0;
+        // What those want who stay in line and hold up who comes behind them.
+        let mut ahead: SmallVec<[Mode; 4]> = SmallVec::new();
         while let Some(waiter) = self.waiters.get(at) {
-            let wants = &waiter.wants;
-            let agrees = self
-                .holders
-                .iter()
-                .all(|holder| holder.owner.family == wants.owner.family || holder.mode.is_compatible(wants.mode));
-            if !agrees {
+            let Holder { owner, mode, .. } = waiter.wants;
+            let line_agrees = ahead.iter().all(|ahead| ahead.is_compatible(mode)) || self.is_held_by(owner.family);
+            if !(line_agrees && self.holders_agree(owner, mode)) {
                 if self.holds_up(waiter) {
-                    return;
+                    if mode == Mode::Exclusive {
+                        return;
+                    }
+                    if !ahead.contains(&mode) {
+                        ahead.push(mode);
+                    }
                 }
                 at += 1;
                 continue;

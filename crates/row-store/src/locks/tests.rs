@@ -74,9 +74,7 @@ fn a_writer_in_line_is_not_overtaken_by_readers() {
     locks.lock_row(owner(1), &row, LockMode::Shared, LockWait::Nowait).unwrap();
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| locks.lock_row(owner(2), &row, LockMode::Exclusive, SECOND));
-        while locks.waiting.lock().is_empty() {
-            std::thread::yield_now();
-        }
+        await_waiters(&locks, 1);
         assert_eq!(locks.lock_row(owner(3), &row, LockMode::Shared, LockWait::Nowait), Err(LockFailure::Nowait));
         locks.release(owner(1), &row);
         writer.join().unwrap().unwrap();
@@ -88,17 +86,12 @@ fn who_wants_a_table_alone_holds_nobody_up_while_a_definition_is_prepared() {
     let locks = &LockTable::new();
     let table = TableId(7);
     let lock = move |number, mode, wait| locks.lock_table(owner(number), table, mode, wait);
-    let wait_for = |count| {
-        while locks.waiter_count() < count {
-            std::thread::yield_now();
-        }
-    };
     lock(1, TableLock::Write, LockWait::Nowait).unwrap();
     lock(2, TableLock::Definition, LockWait::Nowait).unwrap();
     assert_eq!(lock(3, TableLock::Definition, LockWait::Nowait), Err(LockFailure::Nowait));
     std::thread::scope(|scope| {
         let alone = scope.spawn(|| lock(3, TableLock::Exclusive, SECOND));
-        wait_for(1);
+        await_waiters(locks, 1);
         // Others write and read on.
         lock(4, TableLock::Write, LockWait::Nowait).unwrap();
         lock(5, TableLock::Read, LockWait::Nowait).unwrap();
@@ -106,7 +99,7 @@ fn who_wants_a_table_alone_holds_nobody_up_while_a_definition_is_prepared() {
         // The definition itself waits for writers, and they for it.
         let own = Owner { id: 20, family: 2 };
         let defining = scope.spawn(move || locks.lock_table(own, table, TableLock::Exclusive, SECOND));
-        wait_for(2);
+        await_waiters(locks, 2);
         assert_eq!(lock(6, TableLock::Write, LockWait::Nowait), Err(LockFailure::Nowait));
         locks.release_table(owner(1), table);
         locks.release_table(owner(4), table);
@@ -117,6 +110,53 @@ fn who_wants_a_table_alone_holds_nobody_up_while_a_definition_is_prepared() {
         assert_eq!(alone.join().unwrap(), Ok(Acquired::New));
     });
     locks.release_table(owner(3), table);
+    assert!(locks.is_empty());
+}
+
+#[test]
+fn a_definition_that_wants_its_table_alone_goes_before_the_next_definition() {
+    let locks = &LockTable::new();
+    let table = TableId(7);
+    let lock = move |number, mode, wait| locks.lock_table(owner(number), table, mode, wait);
+    lock(1, TableLock::Write, LockWait::Nowait).unwrap();
+    lock(2, TableLock::Definition, LockWait::Nowait).unwrap();
+    std::thread::scope(|scope| {
+        let next = scope.spawn(|| lock(3, TableLock::Definition, SECOND));
+        await_waiters(locks, 1);
+        let own = Owner { id: 20, family: 2 };
+        let defining = scope.spawn(move || locks.lock_table(own, table, TableLock::Exclusive, SECOND));
+        await_waiters(locks, 2);
+        locks.release_table(owner(1), table);
+        assert_eq!(defining.join().unwrap(), Ok(Acquired::New), "the next one waits for it, not it for the next one");
+        locks.release_table(own, table);
+        locks.release_table(owner(2), table);
+        assert_eq!(next.join().unwrap(), Ok(Acquired::New));
+    });
+    locks.release_table(owner(3), table);
+    assert!(locks.is_empty());
+}
+
+#[test]
+fn who_has_left_the_line_holds_nobody_up() {
+    let locks = &LockTable::new();
+    let table = TableId(7);
+    let lock = move |number, mode, wait| locks.lock_table(owner(number), table, mode, wait);
+    lock(1, TableLock::Write, LockWait::Nowait).unwrap();
+    lock(2, TableLock::Definition, LockWait::Nowait).unwrap();
+    std::thread::scope(|scope| {
+        let next = scope.spawn(|| lock(3, TableLock::Definition, SECOND));
+        await_waiters(locks, 1);
+        let own = Owner { id: 20, family: 2 };
+        let piece = LockWait::Timeout(Duration::from_millis(100));
+        let defining = scope.spawn(move || locks.lock_table(own, table, TableLock::Exclusive, piece));
+        await_waiters(locks, 2);
+        let writer = scope.spawn(|| lock(4, TableLock::Write, SECOND));
+        assert_eq!(defining.join().unwrap(), Err(LockFailure::Timeout));
+        assert_eq!(writer.join().unwrap(), Ok(Acquired::New), "though the next definition still waits before it");
+        locks.release_table(owner(2), table);
+        assert_eq!(next.join().unwrap(), Ok(Acquired::New));
+    });
+    [1, 3, 4].into_iter().for_each(|number| _ = locks.release_table(owner(number), table));
     assert!(locks.is_empty());
 }
 
@@ -155,9 +195,7 @@ fn who_waits_for_its_caller_gives_way() {
             locks.release(owner(3), &b);
             result
         });
-        while locks.waiter_count() == 0 {
-            std::thread::yield_now();
-        }
+        await_waiters(&locks, 1);
         let child = locks.lock_row(owner(2), &b, LockMode::Exclusive, SECOND);
         locks.end_call(1, 2);
         locks.release(owner(1), &a);
@@ -223,8 +261,8 @@ fn a_waiter_that_has_left_the_queue_waits_for_no_holder() {
     let holder = |id| Holder::new(owner(id), Mode::from(LockMode::Exclusive));
     let mut entry = Entry::held_by(holder(1));
     let (second, third) = (Arc::new(Waiter::new(holder(2))), Arc::new(Waiter::new(holder(3))));
-    entry.enqueue(second.clone(), false);
-    entry.enqueue(third.clone(), false);
+    entry.enqueue(second.clone());
+    entry.enqueue(third.clone());
     assert_eq!(entry.blockers_of(&second), [1]);
     assert_eq!(entry.blockers_of(&third), [1, 2]);
     entry.remove(owner(1));
@@ -237,7 +275,9 @@ fn a_waiter_that_has_left_the_queue_waits_for_no_holder() {
 
 /// Waits until this many transactions wait.
 fn await_waiters(locks: &LockTable, count: usize) {
+    let since = Instant::now();
     while locks.waiter_count() < count {
+        assert!(since.elapsed() < Duration::from_secs(10), "{count} are to wait");
         std::thread::yield_now();
     }
 }

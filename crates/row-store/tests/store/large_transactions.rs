@@ -2,6 +2,7 @@
 
 use crate::fixture::*;
 use squall_row_store::{DdlChanges, Direction, IsolationLevel, StoreOptions, Table, Transaction};
+use squall_test_support::SetOnDrop;
 use squall_types::{SqlError, Value};
 use std::path::Path;
 use std::sync::Arc;
@@ -250,6 +251,7 @@ fn loads_that_are_given_up_leave_files_of_commits_alone() {
     let table = fixture.table("t1");
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let end = SetOnDrop(&done);
         scope.spawn(|| {
             while !done.load(Ordering::Acquire) {
                 let mut given_up = fixture.store.bulk_load(&table);
@@ -263,7 +265,7 @@ fn loads_that_are_given_up_leave_files_of_commits_alone() {
             }
             txn.commit().unwrap();
         }
-        done.store(true, Ordering::Release);
+        drop(end);
     });
     let mut txn = begin(&fixture);
     let mut found = all(&mut txn, &table, 2, Direction::Forward);

@@ -3,6 +3,7 @@
 use crate::fixture::*;
 use squall_catalog::IndexId;
 use squall_row_store::{Direction, Durability, IsolationLevel, RowStore, Table, TransactionOptions, ValueRange};
+use squall_test_support::SetOnDrop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
@@ -43,6 +44,7 @@ fn readers_by_key_see_every_commit_and_no_later_one() {
         let committed: Vec<AtomicI64> = (0..ROWS).map(|_| AtomicI64::new(0)).collect();
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
+            let end = SetOnDrop(&done);
             let (committed, done, table) = (&committed, &done, &table);
             let writers: Vec<_> = (0..2)
                 .map(|writer| {
@@ -96,7 +98,7 @@ fn readers_by_key_see_every_commit_and_no_later_one() {
             for writer in writers {
                 writer.join().expect("a writer");
             }
-            done.store(true, Ordering::SeqCst);
+            drop(end);
         });
         assert!(store.row_cache_status().hits > 0);
         for id in 0..ROWS {

@@ -9,6 +9,7 @@ use squall_row_store::{
     SegmentSnapshot, SegmentSource, StoreError, Table, TableEngine, TablePart, Transaction, TransactionOptions,
     ValueRange,
 };
+use squall_test_support::SetOnDrop;
 use squall_types::{ErrorCode, SqlResult, Value};
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -452,6 +453,7 @@ fn no_change_is_lost_while_rows_are_sealed() {
     txn.commit().unwrap();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let is_done = SetOnDrop(&done);
         let (fixture, table, done) = (&fixture, &table, &done);
         let writers: Vec<_> = (0..4)
             .map(|_| {
@@ -483,7 +485,7 @@ fn no_change_is_lost_while_rows_are_sealed() {
             });
         }
         let results: Vec<_> = writers.into_iter().map(|writer| writer.join()).collect();
-        done.store(true, Ordering::SeqCst);
+        drop(is_done);
         results.into_iter().for_each(|result| result.unwrap());
     });
     let sum: i64 = rows(&mut begin(&fixture, IsolationLevel::RepeatableRead), &table, Direction::Forward)

@@ -3,6 +3,7 @@
 
 use super::{connect, error, run, start, value, wait_until};
 use squall_client::{Client, ClientError};
+use squall_test_support::SetOnDrop;
 use squall_test_support::server::TestServer;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -36,6 +37,7 @@ fn definitions_in_line(engine: &str, first: &str, second: &str) {
     run(&mut a, "BEGIN; UPDATE t SET a = a + 1 WHERE id = 1");
     let (done, acknowledged) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
+        let end = SetOnDrop(&done);
         let mut waiting = Vec::new();
         for (at, statement) in [first, second].into_iter().enumerate() {
             let server = &server;
@@ -56,7 +58,7 @@ fn definitions_in_line(engine: &str, first: &str, second: &str) {
             }
         });
         waiting.into_iter().for_each(|thread| thread.join().expect("a definition"));
-        done.store(true, Ordering::Release);
+        drop(end);
     });
     let table = value(&mut a, "SELECT table_name FROM information_schema.tables WHERE table_schema = 'd'");
     let expected = (ROWS + acknowledged.load(Ordering::Acquire)).to_string();
@@ -107,12 +109,13 @@ const EXPECTED: [u16; 5] = [1050, 1051, 1146, 1412, 3572];
 fn readers_and_writers_beside_definitions_meet_no_internal_error() {
     let server = start();
     run(&mut connect(&server), "CREATE DATABASE d");
-    let makers = AtomicU64::new(2);
+    let done = [const { AtomicBool::new(false) }; 2];
     let surprises = no_surprises();
     std::thread::scope(|scope| {
         for maker in 0..2 {
-            let (server, makers, surprises) = (&server, &makers, &surprises);
+            let (server, done, surprises) = (&server, &done, &surprises);
             scope.spawn(move || {
+                let _end = SetOnDrop(&done[maker]);
                 let mut client = in_database(server);
                 let engine = ["InnoDB", "COLUMN"][maker];
                 for round in 0..TABLES {
@@ -132,11 +135,10 @@ fn readers_and_writers_beside_definitions_meet_no_internal_error() {
                         ask(&mut client, &statement, surprises);
                     }
                 }
-                makers.fetch_sub(1, Ordering::AcqRel);
             });
         }
         for reader in 0..3 {
-            let (server, makers, surprises) = (&server, &makers, &surprises);
+            let (server, done, surprises) = (&server, &done, &surprises);
             scope.spawn(move || {
                 let mut client = in_database(server);
                 let statements: &[&str] = match reader {
@@ -164,7 +166,7 @@ fn readers_and_writers_beside_definitions_meet_no_internal_error() {
                         "OPTIMIZE TABLE t1",
                     ],
                 };
-                while makers.load(Ordering::Acquire) > 0 {
+                while !done.iter().all(|done| done.load(Ordering::Acquire)) {
                     statements.iter().for_each(|statement| ask(&mut client, statement, surprises));
                 }
             });

@@ -4,6 +4,7 @@
 use super::{connect, error, options, run, start, value};
 use mysql::prelude::Queryable as _;
 use squall_client::{Client, ConnectOptions};
+use squall_test_support::SetOnDrop;
 use squall_test_support::server::TestServer;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -60,6 +61,7 @@ fn many_clients_and_rotation() {
     run(&mut client, "SET GLOBAL log_format = 'json', GLOBAL general_log_file = 'g.log', GLOBAL general_log = ON");
     let done = AtomicBool::new(false);
     let rotations = std::thread::scope(|scope| {
+        let end = SetOnDrop(&done);
         let rotator = scope.spawn(|| {
             let mut client = connect(&server);
             let mut rotations = 0;
@@ -76,7 +78,7 @@ fn many_clients_and_rotation() {
                 scope.spawn(move || work(server, number));
             }
         });
-        done.store(true, Ordering::Release);
+        drop(end);
         rotator.join().expect("no panic")
     });
     assert!(rotations > 0);

@@ -5,6 +5,7 @@
 
 use super::{connect, run, start, value, wait_until};
 use squall_client::{Client, ClientError};
+use squall_test_support::SetOnDrop;
 use squall_test_support::server::TestServer;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -156,6 +157,7 @@ fn code(client: &mut Client, sql: &str) -> Result<u16, ClientError> {
 fn beside_others<T>(server: &TestServer, what: &str, work: impl FnOnce() -> T) -> T {
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let end = SetOnDrop(&ended);
         let mut other = connect(server);
         let others = scope.spawn({
             let ended = &ended;
@@ -171,7 +173,7 @@ fn beside_others<T>(server: &TestServer, what: &str, work: impl FnOnce() -> T) -
             }
         });
         let result = work();
-        ended.store(true, Ordering::Relaxed);
+        drop(end);
         let longest = others.join().expect("others are answered");
         assert!(longest < OTHERS_WAIT_MAX, "{what}: another connection waited for {longest:?}");
         result

@@ -1,6 +1,7 @@
 //! Views of ndbinfo that move under load.
 
 use super::{connect, run, start, value};
+use squall_test_support::SetOnDrop;
 use squall_test_support::wait_until;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -28,6 +29,7 @@ fn load_moves_the_counters() {
     assert_eq!(value(&mut watcher, "SELECT COUNT(*) FROM ndbinfo.cpustat_1sec"), "0");
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let end = SetOnDrop(&stop);
         scope.spawn(|| {
             let mut id = 0;
             while !stop.load(Ordering::Relaxed) {
@@ -44,7 +46,7 @@ fn load_moves_the_counters() {
         let percent =
             "SELECT MAX(OS_user + OS_system) > 0 AND MAX(OS_user + OS_system + OS_idle) <= 110 FROM ndbinfo.cpustat";
         wait_until("a busy thread", || value(&mut watcher, percent) == "1");
-        stop.store(true, Ordering::Relaxed);
+        drop(end);
     });
     let after = numbers(&mut watcher);
     let moved: Vec<bool> = before.iter().zip(&after).map(|(before, after)| after > before).collect();

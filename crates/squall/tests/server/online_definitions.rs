@@ -2,6 +2,7 @@
 
 use super::{connect, error, options, run, start, value, wait_until};
 use squall_client::{Client, ClientError, ConnectOptions};
+use squall_test_support::SetOnDrop;
 use squall_test_support::random::Random;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -75,22 +76,13 @@ fn write(server: &ConnectOptions, writer: usize, stop: &AtomicBool, written: &At
     }
 }
 
-/// Has writers end, also where the test fails.
-struct Stops<'s>(&'s AtomicBool);
-
-impl Drop for Stops<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 fn alter_under_writers(table_options: &str, changes: &[&str]) {
     let server = start();
     let mut client = connect(&server);
     fill(&mut client, table_options);
     let (stop, written) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
-        let _stops = Stops(&stop);
+        let _end = SetOnDrop(&stop);
         for writer in 0..WRITERS {
             let (server, stop, written) = (options(&server), &stop, &written);
             scope.spawn(move || write(&server, writer, stop, written, false));
@@ -168,6 +160,37 @@ fn killed_servers_have_what_was_committed_beside_definitions() {
 #[test]
 fn keys_that_are_added_under_writers_are_those_of_the_rows() {
     alter_under_writers("", &KEYS);
+}
+
+#[test]
+fn definitions_of_one_table_wait_in_turn() {
+    const CHANGES: [&[&str]; 2] = [
+        &["ADD KEY by_a (a)", "MODIFY a BIGINT", "DROP KEY by_a"],
+        &["MODIFY t VARCHAR(300)", "ENGINE=InnoDB", "FORCE"],
+    ];
+    let server = start();
+    let mut client = connect(&server);
+    fill(&mut client, "");
+    let (stop, written) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        let _end = SetOnDrop(&stop);
+        for writer in 0..WRITERS {
+            let (server, stop, written) = (options(&server), &stop, &written);
+            scope.spawn(move || write(&server, writer, stop, written, false));
+        }
+        let sessions = CHANGES.map(|changes| {
+            let server = &server;
+            scope.spawn(move || {
+                let mut client = connect(server);
+                run(&mut client, "USE d");
+                changes.iter().for_each(|change| run(&mut client, &format!("ALTER TABLE t {change}")));
+            })
+        });
+        for session in sessions {
+            session.join().expect("definitions without a deadlock");
+        }
+    });
+    check_alike(&mut client);
 }
 
 #[test]

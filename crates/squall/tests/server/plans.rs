@@ -2,6 +2,7 @@
 
 use super::{connect, options, run, start, value};
 use squall_client::{Client, ClientError, PreparedStatement};
+use squall_test_support::SetOnDrop;
 use squall_test_support::server::TestServer;
 use squall_wire::parameters::BinaryValue;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -117,6 +118,7 @@ fn plans_are_shared_while_tables_change() {
     let mut admin = with_reader(&server);
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
+        let end = SetOnDrop(&done);
         for _ in 0..3 {
             let (server, done) = (&server, &done);
             scope.spawn(move || {
@@ -143,7 +145,7 @@ fn plans_are_shared_while_tables_change() {
                 run(&mut admin, "FLUSH TABLES");
             }
         }
-        done.store(true, Ordering::Relaxed);
+        drop(end);
     });
     let shared =
         "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Plan_cache_shared_hits'";

@@ -1,5 +1,6 @@
 //! Connections follow their clients from one event loop to another, and keep their state.
 
+use squall_test_support::SetOnDrop;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -48,6 +49,7 @@ fn connections_that_move_keep_all_that_they_have() {
     run(&mut root, "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, n INT)");
     let (enough, ids) = (AtomicBool::new(false), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
+        let end = SetOnDrop(&enough);
         let clients: Vec<_> = (0..CLIENTS)
             .map(|number| {
                 let (server, cores, enough, ids) = (&server, &cores, &enough, &ids);
@@ -89,7 +91,7 @@ fn connections_that_move_keep_all_that_they_have() {
             moves = value(&mut root, moved).parse().expect("a number");
         }
         // Before anything is asserted: they go on until they are told.
-        enough.store(true, Ordering::Relaxed);
+        drop(end);
         assert!(moves >= MOVES, "only {moves} have moved");
         let clients: Vec<_> = clients.into_iter().map(|client| client.join().expect("a client")).collect();
         let rounds: usize = clients.iter().map(|(_, rounds)| rounds).sum();

@@ -2,6 +2,7 @@
 
 use super::{connect, run, start, value};
 use squall_client::{Client, ClientError};
+use squall_test_support::SetOnDrop;
 use squall_test_support::random::Random;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -105,6 +106,7 @@ fn what_a_vector_key_finds_is_of_the_snapshot() {
     let ended = AtomicBool::new(false);
     let mut recall = Recall::default();
     std::thread::scope(|scope| {
+        let end = SetOnDrop(&ended);
         for owner in 0..3 {
             let (server, ended) = (&server, &ended);
             let mut random = Random::new(random.number());
@@ -130,7 +132,7 @@ fn what_a_vector_key_finds_is_of_the_snapshot() {
             run(&mut reader, "ROLLBACK");
             assert!(nearest(&mut reader, "FORCE", "owner = 5", &own).is_empty());
         }
-        ended.store(true, Ordering::Relaxed);
+        drop(end);
     });
     recall.check();
     let rows = value(&mut client, "SELECT COUNT(*) FROM t");
