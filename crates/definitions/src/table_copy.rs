@@ -1,7 +1,8 @@
 //! Copies a table's rows into a new table that has another definition, alone or beside writers.
 //!
-//! Beside writers the rows of a snapshot are copied first. Meanwhile commits note which rows they change. Those are taken out of the copy
-//! and put in again as they are by then, round by round; the last time when nobody else uses the table.
+//! Beside writers the rows of a snapshot are copied first. Meanwhile commits note which rows they change. Those are changed in the
+//! copy, round by round; the last time when nobody else uses the table. Where another unique key than the primary key could stand in the way, they are
+//! all taken out first and put in again as they are by then.
 
 use crate::copy::RowCopier;
 use crate::edit::{ReservedId, reserve_table_id};
@@ -11,8 +12,8 @@ use crate::sorted_rows::for_each_sorted_row;
 use squall_catalog::{IndexId, TableDef};
 use squall_parser::ast::{AlterAction, AlterTable, OrderItem};
 use squall_row_store::{
-    ChangedPiece, ChangedRows, Direction, IsolationLevel, LockMode, LockRequest, LockWait, OnDuplicate, ReadView,
-    RowCapture, Table, ValueRange,
+    ChangedPiece, ChangedRows, Direction, IsolationLevel, LockMode, LockRequest, LockWait, OnDuplicate, ReadView, Row,
+    RowCapture, Table, Transaction, ValueRange,
 };
 use squall_server_state::ServerState;
 use squall_types::{ErrorCode, SqlError, SqlResult, Value};
@@ -200,6 +201,12 @@ impl<'s> RowsInCopy<'s> {
     /// use.
     pub fn catch_up(&mut self) -> SqlResult<Option<usize>> {
         let Some(changed) = self.capture.take() else { return Ok(None) };
+        if is_unique_by_same_key(self.source.def(), self.target.def()) {
+            for piece in changed.pieces(ROWS_AT_ONCE) {
+                self.change(&changed, piece)?;
+            }
+            return Ok(Some(changed.count()));
+        }
         // A unique key that one row has given up may be another's: first all rows go as they were.
         for piece in changed.pieces(ROWS_AT_ONCE) {
             self.remove(&changed, piece)?;
@@ -225,15 +232,45 @@ impl<'s> RowsInCopy<'s> {
         self.copier.convert(row, self.converted)
     }
 
+    /// The row of the copy that has the primary key of these values, which are all of the row.
+    fn find(&self, txn: &mut Transaction, row: &[Value]) -> SqlResult<Row> {
+        let key = self.target.def().primary_key().map(|key| self.target.def().index_ordinals(key)).unwrap_or_default();
+        let values: Vec<Value> = key.iter().map(|ordinal| row[*ordinal].clone()).collect();
+        let key = self.target.row_key(&values)?;
+        let found = txn.get_locked(&self.target, &key, LOCK).map_err(SqlError::from)?;
+        found.ok_or_else(|| SqlError::internal("a row is not in its copy"))
+    }
+
+    /// Each row by itself.
+    fn change(&mut self, changed: &ChangedRows, piece: ChangedPiece<'_>) -> SqlResult<()> {
+        let mut txn = self.on.state.store.begin(IsolationLevel::ReadCommitted, false);
+        for pair in changed.pairs(piece) {
+            match pair? {
+                [None, None] => {}
+                [None, Some(now)] => {
+                    let now = self.convert(now)?;
+                    txn.insert(&self.target, &now).map_err(SqlError::from)?;
+                }
+                [Some(_), Some(now)] => {
+                    let now = self.convert(now)?;
+                    let found = self.find(&mut txn, &now)?;
+                    txn.update(&self.target, &found, &now).map_err(SqlError::from)?;
+                }
+                [Some(before), None] => {
+                    let before = self.convert(before)?;
+                    let found = self.find(&mut txn, &before)?;
+                    txn.delete(&self.target, &found).map_err(SqlError::from)?;
+                }
+            }
+        }
+        txn.commit()
+    }
+
     fn remove(&mut self, changed: &ChangedRows, piece: ChangedPiece<'_>) -> SqlResult<()> {
         let mut txn = self.on.state.store.begin(IsolationLevel::ReadCommitted, false);
-        let key = self.target.def().primary_key().map(|key| self.target.def().index_ordinals(key)).unwrap_or_default();
         for row in changed.rows(&changed.before, piece) {
             let row = self.convert(row?)?;
-            let values: Vec<Value> = key.iter().map(|ordinal| row[*ordinal].clone()).collect();
-            let key = self.target.row_key(&values)?;
-            let found = txn.get_locked(&self.target, &key, LOCK).map_err(SqlError::from)?;
-            let found = found.ok_or_else(|| SqlError::internal("a row is not in its copy"))?;
+            let found = self.find(&mut txn, &row)?;
             txn.delete(&self.target, &found).map_err(SqlError::from)?;
         }
         txn.commit()
@@ -247,6 +284,21 @@ impl<'s> RowsInCopy<'s> {
         }
         txn.commit()
     }
+}
+
+/// Whether a row's primary key is the same in a copy, and the only key that tells rows apart: then no row stands in the way of another.
+fn is_unique_by_same_key(source: &TableDef, target: &TableDef) -> bool {
+    let parts = |def: &TableDef| {
+        let key = def.primary_key()?;
+        let parts = key.parts.iter().zip(def.index_ordinals(key)).map(|(part, ordinal)| {
+            let column = &def.columns[ordinal];
+            let is_given = column.generated.is_none();
+            is_given.then(|| (column.name.to_lowercase(), column.sql_type.clone(), part.prefix))
+        });
+        parts.collect::<Option<Vec<_>>>()
+    };
+    let has_another = target.indexes.iter().any(|index| index.unique && !index.primary);
+    !has_another && parts(source).is_some_and(|source| parts(target).is_some_and(|target| target == source))
 }
 
 /// Nobody else knows the copy.

@@ -45,14 +45,27 @@ impl ChangedRows {
         view: &'c ReadView,
         piece: ChangedPiece<'c>,
     ) -> impl Iterator<Item = SqlResult<Vec<Value>>> + 'c {
-        let rows = piece.keys.iter().filter_map(|key| view.row_at(piece.storage, key, false).transpose());
-        rows.map(move |row| row?.values(piece.storage))
+        piece.keys.iter().filter_map(|key| values_at(view, piece.storage, key).transpose())
+    }
+
+    /// The values of each row as it was and as it is: `None` where it was not there, or is gone.
+    pub fn pairs<'c>(
+        &'c self,
+        piece: ChangedPiece<'c>,
+    ) -> impl Iterator<Item = SqlResult<[Option<Vec<Value>>; 2]>> + 'c {
+        piece.keys.iter().map(move |key| {
+            Ok([values_at(&self.before, piece.storage, key)?, values_at(&self.now, piece.storage, key)?])
+        })
     }
 
     /// How many there are.
     pub fn count(&self) -> usize {
         self.keys.iter().map(|(_, keys)| keys.len()).sum()
     }
+}
+
+fn values_at(view: &ReadView, storage: &Table, key: &StorageKey) -> SqlResult<Option<Vec<Value>>> {
+    view.row_at(storage, key, false)?.map(|row| row.values(storage)).transpose()
 }
 
 impl RowStore {

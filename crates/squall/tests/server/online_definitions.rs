@@ -200,6 +200,19 @@ fn so_are_keys_of_partitioned_tables() {
 }
 
 #[test]
+fn so_have_copies_whose_rows_have_one_key() {
+    let changes = [
+        "MODIFY a DECIMAL(20,2), ADD KEY by_a (a)",
+        "PARTITION BY HASH (id) PARTITIONS 3",
+        "ADD COLUMN g INT AS (id % 10) STORED, ADD KEY (g)",
+        "REMOVE PARTITIONING",
+        "ADD FULLTEXT KEY words (t), MODIFY code VARCHAR(50) NOT NULL",
+        "MODIFY id INT",
+    ];
+    alter_under_writers("", &changes);
+}
+
+#[test]
 fn copies_that_are_made_under_writers_have_all_rows() {
     alter_under_writers("", &COPIES);
 }
