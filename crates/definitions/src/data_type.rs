@@ -241,7 +241,10 @@ fn members(
     }
     let mut members: Vec<String> = Vec::with_capacity(values.len());
     for value in values {
-        let member = value.to_str_lossy().trim_end_matches(' ').to_string();
+        let member = value.to_str_lossy();
+        // Of bytes a space is one like others.
+        let member = if collation == CollationId::BINARY { &*member } else { member.trim_end_matches(' ') };
+        let member = member.to_owned();
         if kind == "SET" && member.contains(',') {
             return Err(SqlError::new(ErrorCode::IllegalValueForType, &[&"set", &member]));
         }

@@ -5,10 +5,11 @@ use super::count::CountKernel;
 use super::distinct::DistinctKernel;
 use super::group_concat::{GroupConcatKernel, JoinKernel};
 use super::native::{self, Family};
+use super::sum::{SumInput, SumKernel};
 use crate::build::{ExprBuilder, arguments_of, refuse_no_numbers, refuse_vectors, types_for};
 use crate::expr::{BoundExpr, sort_key, sort_key_in};
 use crate::typing::numeric::{NumericKind, numeric_kind};
-use squall_registry::{AggregateFunction, AggregateKernel, Coercibility, ExprType};
+use squall_registry::{AggregateFunction, AggregateKernel, BoundAggregate, Coercibility, ExprType};
 use squall_types::{CollationId, ErrorCode, SqlError, SqlResult, SqlType};
 use std::sync::Arc;
 
@@ -57,10 +58,30 @@ impl ExprBuilder<'_> {
             &arguments_of(&args, &types),
             self.context().settings.div_precision_increment,
         )?;
+        let (args, bound) = match family {
+            Family::Sum { average } => self.sum_of_all_digits(average, args, bound),
+            _ => (args, bound),
+        };
         // The extremes of a set are those of its different values.
         let matters = distinct && !matches!(family, Family::Extreme { .. } | Family::AnyValue);
         let kernel = if matters { self.distinct(bound.kernel, &args) } else { bound.kernel };
         Ok(Arc::new(AggregateCall::new(function.name(), kernel, args, bound.result)))
+    }
+
+    /// A sum with all digits that are known of its argument. The result has those that it has of what is shown.
+    fn sum_of_all_digits(
+        &self,
+        average: bool,
+        args: Vec<BoundExpr>,
+        shown: BoundAggregate,
+    ) -> (Vec<BoundExpr>, BoundAggregate) {
+        let args: Vec<BoundExpr> = args.into_iter().map(|arg| self.unrounded(arg)).collect();
+        let Some(SqlType::Decimal { precision, scale, .. }) = args.first().map(BoundExpr::sql_type) else {
+            return (args, shown);
+        };
+        let input = SumInput::Decimal { precision, scale };
+        let kernel = SumKernel { input, average, result: shown.result.sql_type.clone() };
+        (args, BoundAggregate { kernel: Arc::new(kernel), ..shown })
     }
 
     /// A call of an aggregate function that the grammar does not know.

@@ -3,7 +3,7 @@
 use super::compare::physical_class;
 use super::vector::refuse_no_numbers;
 use super::{BuildResult, ExprBuilder};
-use crate::expr::{BoundExpr, Call};
+use crate::expr::BoundExpr;
 use crate::operators::arithmetic_op::ArithmeticOp;
 use crate::operators::bits::{BitBytesKernel, BitKernel, BitOp};
 use crate::operators::{decimal, double, integer};
@@ -79,26 +79,6 @@ impl ExprBuilder<'_> {
         let kernel = decimal::Arithmetic { op, precision, scale, unrounded: false };
         let ty = ExprType::numeric(SqlType::decimal(precision, scale), nullable);
         Ok(self.immutable(op.symbol(), Arc::new(kernel), args, ty))
-    }
-
-    /// A quotient with the digits that it has within an expression: `2/3*3` is 2.0000 because of them.
-    fn unrounded(&self, expr: BoundExpr) -> BoundExpr {
-        let BoundExpr::Call(call) = &expr else { return expr };
-        let kernel: &dyn std::any::Any = call.kernel.as_ref();
-        let (Some(kernel), [left, right]) = (kernel.downcast_ref::<decimal::Arithmetic>(), call.args.as_slice()) else {
-            return expr;
-        };
-        if kernel.op != ArithmeticOp::Divide || kernel.unrounded {
-            return expr;
-        }
-        let scale_of = |expr: &BoundExpr| decimal_digits(&expr.sql_type()).1 as u8;
-        let increment = self.context.settings.div_precision_increment;
-        let scale = decimal::unrounded_scale(scale_of(left), scale_of(right), increment).max(kernel.scale);
-        let integer_digits = u32::from(kernel.precision.saturating_sub(kernel.scale));
-        let (precision, scale) = decimal_of_digits(integer_digits, u32::from(scale));
-        let ty = ExprType { sql_type: SqlType::decimal(precision, scale), ..call.ty.clone() };
-        let kernel = decimal::Arithmetic { op: ArithmeticOp::Divide, precision, scale, unrounded: true };
-        BoundExpr::call(Call::new("/", Arc::new(kernel), call.args.clone(), ty, call.volatility))
     }
 
     /// Digits before and after the point; those of a literal are those it has.
@@ -204,7 +184,7 @@ impl ExprBuilder<'_> {
 
     /// The 64 bits of a number: those of a negative number are its two's complement.
     pub(crate) fn to_bits(&self, operand: BoundExpr) -> BuildResult {
-        let operand = self.bytes_as_number(operand);
+        let operand = self.unrounded(self.bytes_as_number(operand));
         let sql_type = operand.sql_type();
         match physical_class(&sql_type) {
             super::compare::PhysicalClass::Int | super::compare::PhysicalClass::UInt => Ok(operand),

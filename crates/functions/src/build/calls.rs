@@ -72,7 +72,12 @@ impl ExprBuilder<'_> {
         for (argument, name) in arguments.iter_mut().zip(names) {
             argument.name = *name;
         }
+        // The type of the result is that of what is shown.
         let bound = function.bind(&arguments, self.context)?;
+        let args = match goes_on_with_digits(function.name()) {
+            true => args.into_iter().map(|arg| self.unrounded(arg)).collect(),
+            false => args,
+        };
         let call = Call::new(function.name(), bound.kernel, args, bound.result, function.volatility());
         let expr = BoundExpr::call(call);
         Ok(if function.volatility() == Volatility::Immutable { self.fold(expr) } else { expr })
@@ -194,6 +199,15 @@ fn takes_number(name: &str, place: usize) -> bool {
         "LOCATE" | "SUBSTRING_INDEX" => place == 2,
         _ => false,
     }
+}
+
+/// Whether a function takes numbers with all digits that are known of them. What is as long as its argument is not among these.
+fn goes_on_with_digits(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "ACOS", "ASIN", "ATAN", "CEILING", "COS", "COT", "DEGREES", "EXP", "FLOOR", "FORMAT", "LN", "LOG", "LOG10",
+        "LOG2", "POW", "RADIANS", "ROUND", "SIGN", "SIN", "SQRT", "TAN", "TRUNCATE",
+    ];
+    NAMES.contains(&name)
 }
 
 /// Deprecated names, and the replacements that MySQL's warning names.

@@ -150,9 +150,12 @@ impl ExprBuilder<'_> {
         if !matches!(target, CastTarget::Binary { .. }) {
             refuse_vectors(&format!("cast_as_{}", target.word()), [&operand])?;
         }
-        if target.is_number() {
+        let operand = if target.is_number() {
             refuse_no_numbers(&format!("cast_as_{}", target.word()), [&operand])?;
-        }
+            self.unrounded(operand)
+        } else {
+            operand
+        };
         let from = operand.ty();
         let mut nullable = from.nullable;
         let sql_type = match target {
@@ -216,7 +219,9 @@ impl ExprBuilder<'_> {
         if same {
             return Ok(expr);
         }
-        Ok(self.conversion(expr, &from.sql_type.clone(), target.clone()))
+        let expr = if target.sql_type.is_numeric() { self.unrounded(expr) } else { expr };
+        let from = expr.sql_type();
+        Ok(self.conversion(expr, &from, target.clone()))
     }
 
     pub(super) fn conversion(&self, expr: BoundExpr, from: &SqlType, target: ExprType) -> BoundExpr {

@@ -89,7 +89,7 @@ impl ExprBuilder<'_> {
             () if has_texts && all.iter().any(SqlType::is_numeric) => BetweenKind::Numbers,
             () => BetweenKind::EachByItself,
         };
-        with_operand(operand, |operand| {
+        with_operand(self.unrounded(operand), |operand| {
             let at_least = self.compare_bound(CompareOp::GreaterOrEqual, operand.clone(), low, kind, collation)?;
             let at_most = self.compare_bound(CompareOp::LessOrEqual, operand, high, kind, collation)?;
             let within = self.and(vec![at_least, at_most]);
@@ -152,7 +152,7 @@ impl ExprBuilder<'_> {
 
     /// `operand [NOT] IN (list)`.
     pub fn in_list(&self, operand: BoundExpr, list: Vec<BoundExpr>, negated: bool) -> BuildResult {
-        with_operand(operand, |operand| self.in_list_of(operand, list, negated))
+        with_operand(self.unrounded(operand), |operand| self.in_list_of(operand, list, negated))
     }
 
     fn in_list_of(&self, operand: BoundExpr, list: Vec<BoundExpr>, negated: bool) -> BuildResult {
@@ -296,6 +296,7 @@ impl ExprBuilder<'_> {
 
     fn compared_as_numbers(&self, left: BoundExpr, right: BoundExpr) -> SqlResult<Pair> {
         let (left, right) = (self.bytes_as_number(left), self.bytes_as_number(right));
+        let (left, right) = (self.unrounded(left), self.unrounded(right));
         let (left_type, right_type) = (left.sql_type(), right.sql_type());
         let (left, right) = (self.parameter_beside(left, &right_type)?, self.parameter_beside(right, &left_type)?);
         // A constant that the other side's type holds exactly is taken as that: `id = '5'` looks up the key 5.

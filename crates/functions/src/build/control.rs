@@ -28,7 +28,9 @@ impl ExprBuilder<'_> {
         otherwise: Option<BoundExpr>,
     ) -> BuildResult {
         match operand {
-            Some(operand) => with_operand(operand, |operand| self.case_of(Some(operand), branches, otherwise)),
+            Some(operand) => {
+                with_operand(self.unrounded(operand), |operand| self.case_of(Some(operand), branches, otherwise))
+            }
             None => self.case_of(None, branches, otherwise),
         }
     }

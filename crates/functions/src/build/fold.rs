@@ -1,7 +1,7 @@
 //! Folding constants.
 
 use super::ExprBuilder;
-use crate::expr::{BoundExpr, EmptyRow, is_brief, is_long, is_quotient};
+use crate::expr::{BoundExpr, EmptyRow, has_hidden_digits, is_brief, is_long, is_unrounded};
 use squall_registry::Volatility;
 
 impl ExprBuilder<'_> {
@@ -14,10 +14,11 @@ impl ExprBuilder<'_> {
             BoundExpr::Literal(..) | BoundExpr::Column(_) | BoundExpr::Parameter { .. } | BoundExpr::Opaque { .. } => {
                 false
             }
-            // Quotients are not folded, because an outer operation uses more digits than a literal would have.
-            BoundExpr::Call(call) => call.volatility == Volatility::Immutable && !is_quotient(&expr) && is_brief(call),
+            BoundExpr::Call(call) => call.volatility == Volatility::Immutable && is_brief(call),
             _ => true,
         };
+        // An outer operation uses more digits than a literal would have.
+        let foldable = foldable && !has_hidden_digits(&expr);
         if !constant || !foldable {
             return expr;
         }
@@ -38,11 +39,15 @@ impl ExprBuilder<'_> {
     }
 }
 
-/// Literals, and quotients of them.
+/// Literals, and what of them is not folded for its digits.
 fn is_constant(expr: &BoundExpr) -> bool {
     match expr {
         BoundExpr::Literal(value, _) => !is_long(value),
-        BoundExpr::Call(call) if is_quotient(expr) => call.args.iter().all(|arg| matches!(arg, BoundExpr::Literal(..))),
+        expr if has_hidden_digits(expr) || is_unrounded(expr) => {
+            let mut constant = true;
+            expr.for_each_child(&mut |child| constant &= is_constant(child));
+            constant
+        }
         _ => false,
     }
 }

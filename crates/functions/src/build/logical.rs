@@ -32,6 +32,8 @@ impl ExprBuilder<'_> {
         if expr.is_condition() {
             return expr;
         }
+        // A small quotient is true that would be shown as 0.
+        let expr = self.unrounded(expr);
         match expr.sql_type() {
             SqlType::String { .. } | SqlType::Json => {
                 let ty = boolean_type(true);

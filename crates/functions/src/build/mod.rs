@@ -14,6 +14,7 @@ mod in_set;
 mod json;
 mod literal;
 mod logical;
+mod unrounded;
 mod vector;
 
 pub use crate::operators::arithmetic_op::ArithmeticOp;

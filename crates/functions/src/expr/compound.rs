@@ -8,7 +8,7 @@
 use super::{BoundExpr, Call, ColumnRef};
 use squall_registry::{ScalarKernel, Volatility};
 use squall_statement_context::StatementContext;
-use squall_types::{SqlError, SqlResult, SqlType, Value};
+use squall_types::{SqlError, SqlResult, Value};
 use std::collections::HashMap;
 use std::fmt::{self, Debug, Display, Formatter, Write};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -28,7 +28,7 @@ const STACK_SEGMENT: usize = 16 << 20;
 /// Stack that letting go of a call's body may take.
 const DROP_STACK_BYTES: usize = 1 << 20;
 /// Levels of an expression whose outermost operation may not be hidden in a call, as those around it look at it.
-const SHOWN_LEVELS_MAX: u32 = 100;
+pub(super) const SHOWN_LEVELS_MAX: u32 = 100;
 /// Bytes of text that stand for an expression in messages.
 const TEXT_BYTES_MAX: usize = 200;
 
@@ -145,9 +145,9 @@ impl BoundExpr {
         if self.depth().is_shallow() || self.is_shown() { self } else { self.into_compound() }
     }
 
-    /// Whether it is looked at by what is made of it: a quotient has more digits then.
+    /// Whether it is looked at by what is made of it, which goes on with more digits.
     fn is_shown(&self) -> bool {
-        is_quotient(self) && self.depth().levels <= SHOWN_LEVELS_MAX
+        self.depth().levels <= SHOWN_LEVELS_MAX && super::has_hidden_digits(self)
     }
 
     /// The same, with an operand's value in place of the column that stands for it.
@@ -338,9 +338,4 @@ impl ScalarKernel for CompoundKernel {
     fn waits(&self) -> bool {
         !self.brief
     }
-}
-
-/// Whether it is a decimal quotient, of which more digits are known than it has.
-pub(crate) fn is_quotient(expr: &BoundExpr) -> bool {
-    matches!(expr, BoundExpr::Call(call) if &*call.name == "/" && matches!(call.ty.sql_type, SqlType::Decimal { .. }))
 }

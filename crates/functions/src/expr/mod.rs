@@ -11,6 +11,7 @@ mod call_udf;
 mod compound;
 mod datafusion;
 mod eval;
+mod hidden_digits;
 mod long_literal;
 mod print;
 mod quiet;
@@ -26,8 +27,9 @@ pub use crate::error::{datafusion_error, sql_error_from};
 pub(crate) use brief::{is_brief, is_long};
 pub use call_udf::{CallUdf, EACH_ROW_NAME, ParameterUdf};
 pub use compound::{Depth, with_value_of};
-pub(crate) use compound::{is_quotient, with_operand, with_operands};
+pub(crate) use compound::{with_operand, with_operands};
 pub use eval::{EmptyRow, ParameterisedRow, RowSource, truth_of};
+pub(crate) use hidden_digits::{has_hidden_digits, is_unrounded, scale_of_parts};
 pub use long_literal::LongLiteralUdf;
 pub use slot::ExecutionSlot;
 pub use sort_key::{sort_key, sort_key_in};
@@ -187,6 +189,13 @@ pub struct Case {
     pub otherwise: Option<BoundExpr>,
     /// The result.
     pub ty: ExprType,
+}
+
+impl Case {
+    /// What it may be: of each branch, and otherwise.
+    pub(crate) fn results(&self) -> impl Iterator<Item = &BoundExpr> {
+        self.branches.iter().map(|(_, result)| result).chain(&self.otherwise)
+    }
 }
 
 /// The type of a condition's value: 0, 1 or NULL.

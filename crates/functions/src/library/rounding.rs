@@ -56,12 +56,13 @@ fn to_places(args: &Args<'_>, round: bool) -> SqlResult<Value> {
         }
         NumericKind::Decimal { .. } => {
             let number = args.decimal(0)?;
-            let places = places.clamp(-i32::from(Decimal::PRECISION_MAX), i32::from(number.scale()));
-            let result = if round { number.round(places) } else { number.truncate(places) };
             let scale = match args.result {
                 SqlType::Decimal { scale, .. } => *scale,
                 _ => 0,
             };
+            // More places are known of a quotient than the result shows.
+            let places = places.clamp(-i32::from(Decimal::PRECISION_MAX), i32::from(scale.min(number.scale())));
+            let result = if round { number.round(places) } else { number.truncate(places) };
             let result = result.and_then(|result| result.rescale(scale));
             result.map(Value::Decimal).ok_or_else(|| out_of_range("DECIMAL"))
         }

@@ -45,7 +45,7 @@ impl<'a> OwnExprs<'a> {
 
     /// Binds one.
     pub fn bind(&self, text: &str) -> SqlResult<BoundExpr> {
-        self.bind_by(text, |binder, expr, tables| binder.bind_expr(expr, tables))
+        self.bind_by(text, |binder, expr, tables| binder.bind_assigned(expr, tables))
     }
 
     /// Binds a condition, whatever the type of its value.

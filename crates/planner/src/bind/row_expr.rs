@@ -108,6 +108,11 @@ impl Binder<'_> {
         self.bind_row_exprs(exprs, tables, Clause::FieldList, false)
     }
 
+    /// Binds a value that a column or variable is given: with all digits that are known of it.
+    pub fn bind_assigned(&self, expr: &ast::Expr, tables: &[RowTable<'_>]) -> SqlResult<BoundExpr> {
+        self.bind_expr(expr, tables).map(|expr| self.builder().unrounded(expr))
+    }
+
     /// Binds a condition over rows, as in WHERE.
     pub fn bind_condition(&self, expr: &ast::Expr, tables: &[RowTable<'_>]) -> SqlResult<BoundExpr> {
         self.bind_row_exprs(std::slice::from_ref(expr), tables, Clause::Where, true)?

@@ -81,6 +81,7 @@ impl Context<'_> {
         self.is_told_by_text = false;
         self.row_order_matters = true;
         let value = self.bind_expr(value)?;
+        let value = self.binder.builder().unrounded(value);
         let mut ty = ExprType { nullable: true, ..value.ty() };
         let key = NameKey::new(name);
         if ty.sql_type == SqlType::Null {

@@ -181,7 +181,7 @@ impl DmlBinder<'_> {
         let scope = [row_of(target)];
         let bind = |expr: &ast::Expr| match expr {
             ast::Expr::Default => Ok(NewValue::Default),
-            expr => self.binder.bind_expr(expr, &scope).map(NewValue::Expr),
+            expr => self.binder.bind_assigned(expr, &scope).map(NewValue::Expr),
         };
         let mut bound = Vec::with_capacity(rows.trees.len());
         for row in &rows.trees {
@@ -197,7 +197,8 @@ impl DmlBinder<'_> {
         let packed = match &rows.packed {
             Some(rows) => {
                 let exprs = self.binder.bind_exprs(rows.exprs(), &scope)?;
-                Some(PackedInsert { rows: rows.clone(), exprs: exprs.into_iter().map(NewValue::Expr).collect() })
+                let exprs = exprs.into_iter().map(|expr| NewValue::Expr(self.binder.builder().unrounded(expr)));
+                Some(PackedInsert { rows: rows.clone(), exprs: exprs.collect() })
             }
             None => None,
         };
@@ -264,7 +265,7 @@ impl DmlBinder<'_> {
                 let column = self.assigned_column(target, &assignment.column)?;
                 let value = match &assignment.value {
                     ast::Expr::Default => NewValue::Default,
-                    expr => NewValue::Expr(binder.bind_expr(expr, &scope)?),
+                    expr => NewValue::Expr(binder.bind_assigned(expr, &scope)?),
                 };
                 Ok(ColumnAssignment { column, value })
             })
@@ -335,7 +336,7 @@ impl DmlBinder<'_> {
                     ast::Expr::Default => NewValue::Default,
                     expr => match self.plain_literal(expr, &target.def().columns[column].sql_type) {
                         Some(literal) => NewValue::Expr(literal),
-                        None => NewValue::Expr(self.binder.bind_expr(expr, &scope)?),
+                        None => NewValue::Expr(self.binder.bind_assigned(expr, &scope)?),
                     },
                 };
                 Ok(ColumnAssignment { column, value })
@@ -373,7 +374,8 @@ impl DmlBinder<'_> {
         let mut found = FoundByQuery::default();
         let mut changes: Vec<TableChange> = Vec::new();
         for assignment in &update.assignments {
-            let (alias, target) = self.assigned_table(&tables, &assignment.column, "UPDATE")?;
+            let assigned = self.assigned_table(&tables, &assignment.column, "UPDATE");
+            let (alias, target) = assigned.map_err(|error| self.error_of_tables(update).unwrap_or(error))?;
             let is_same = |other: &Target| {
                 other.alias == target.alias && other.database == target.database && other.part() == target.part()
             };
@@ -525,6 +527,12 @@ impl DmlBinder<'_> {
         };
         let binder = Binder { row_keys_of_views: true, change_locks, ..self.binder.clone() };
         Ok(Box::new(binder.bind_query(&query)?))
+    }
+
+    /// What is wrong with the tables of an UPDATE, which comes before what is wrong with its columns.
+    fn error_of_tables(&self, update: &ast::Update) -> Option<SqlError> {
+        let found = FoundByQuery { items: vec![ast::SelectItem::Wildcard], ..FoundByQuery::default() };
+        self.find_query(found, &update.tables, update.with.as_ref(), None, &[], None).err()
     }
 
     /// The name of a table of FROM in the rest of the statement: its alias, or its own with its database, since a table of another

@@ -41,7 +41,8 @@ pub fn constant_value(expr: &ast::Expr, binder: &Binder<'_>) -> Option<BoundExpr
     if bound.is_none() {
         binder.context.diagnostics.truncate(noted);
     }
-    bound
+    // Something is made of it: it is not shown.
+    bound.map(|bound| binder.builder().unrounded(bound))
 }
 
 fn bind_constant(expr: &ast::Expr, binder: &Binder<'_>) -> Option<BoundExpr> {

@@ -481,7 +481,7 @@ impl<'b, 'a> Compiler<'b, 'a> {
     fn value(&mut self, expr: &Expr) -> Compiled<(BoundExpr, SqlType)> {
         without_queries(expr)?;
         self.note_user_variables(expr)?;
-        let bound = self.bound(|binder, rows| binder.bind_expr(expr, rows))?;
+        let bound = self.bound(|binder, rows| binder.bind_assigned(expr, rows))?;
         let from = bound.sql_type();
         Ok((bound, from))
     }

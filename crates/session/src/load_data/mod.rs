@@ -290,7 +290,7 @@ impl Session {
             let expr = match &assignment.value {
                 Expr::Default => None,
                 value => {
-                    let expr = binder.bind_expr(value, &scope)?;
+                    let expr = binder.bind_assigned(value, &scope)?;
                     self.security().check_needs(&needs::of_expr(&plan.target, &expr))?;
                     let sql_type = expr.sql_type();
                     Some((expr, sql_type))
