@@ -5,6 +5,7 @@
 //! time or more. Such an expression becomes one call whose arguments are the columns that it reads, and is evaluated row by row. So its
 //! cost is in proportion to its length.
 
+use super::hidden_digits::{SHOWN_LEVELS_MAX, has_hidden_digits};
 use super::{BoundExpr, Call, ColumnRef};
 use squall_registry::{ScalarKernel, Volatility};
 use squall_statement_context::StatementContext;
@@ -27,8 +28,6 @@ const LEVEL_STACK_BYTES: usize = 8 << 10;
 const STACK_SEGMENT: usize = 16 << 20;
 /// Stack that letting go of a call's body may take.
 const DROP_STACK_BYTES: usize = 1 << 20;
-/// Levels of an expression whose outermost operation may not be hidden in a call, as those around it look at it.
-pub(super) const SHOWN_LEVELS_MAX: u32 = 100;
 /// Bytes of text that stand for an expression in messages.
 const TEXT_BYTES_MAX: usize = 200;
 
@@ -147,7 +146,7 @@ impl BoundExpr {
 
     /// Whether it is looked at by what is made of it, which goes on with more digits.
     fn is_shown(&self) -> bool {
-        self.depth().levels <= SHOWN_LEVELS_MAX && super::has_hidden_digits(self)
+        self.depth().levels <= SHOWN_LEVELS_MAX && has_hidden_digits(self)
     }
 
     /// The same, with an operand's value in place of the column that stands for it.

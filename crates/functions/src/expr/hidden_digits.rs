@@ -1,7 +1,6 @@
 //! Whether more digits are known of a number than are shown: `build::unrounded` tells what of.
 
 use super::BoundExpr;
-use super::compound::SHOWN_LEVELS_MAX;
 use crate::operators::arithmetic_op::ArithmeticOp;
 use crate::operators::control::ExtremeOfRow;
 use crate::operators::convert::ConvertKernel;
@@ -9,6 +8,9 @@ use crate::operators::decimal;
 use crate::typing::numeric::decimal_digits;
 use squall_types::{Decimal, SqlType};
 use std::any::Any;
+
+/// Levels of an expression whose outermost operation may not be hidden in a call, as those around it look at it.
+pub(super) const SHOWN_LEVELS_MAX: u32 = 100;
 
 /// Places that `left op right` has of the places of its operands, unless it is a quotient.
 pub(crate) fn scale_of_parts(op: ArithmeticOp, left: u8, right: u8) -> u8 {
