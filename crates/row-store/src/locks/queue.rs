@@ -284,7 +284,7 @@ impl Line {
 
     fn grant_waiters(&mut self) {
         let mut at = 0;
-        // What those want who stay in line and hold up who comes behind them.
+        // Modes that waiters who stay in line want, and that hold up those behind them.
         let mut ahead: SmallVec<[Mode; 4]> = SmallVec::new();
         while let Some(waiter) = self.waiters.get(at) {
             let Holder { owner, mode, .. } = waiter.wants;
